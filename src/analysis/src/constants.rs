@@ -11,13 +11,14 @@
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
 //! and what those are made of.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers;
-use super::values::{JoinId, ValueId};
+use super::sparse::{Analysis, Reads, Solution, solve};
+use super::values::ValueId;
 pub use crate::descriptor::Known;
 use crate::descriptor::known_bits::{self as bits, UNKNOWN};
 use crate::isa::generic::{Arithmetic, Computation};
@@ -34,30 +35,53 @@ use evaluate::is_evaluated;
 /// Known bits of the registers of one function, as far as they were asked for.
 #[derive(Debug, Default)]
 pub struct Constants {
-    /// By definition: where its value is, or [`NO_SLOT`]; nothing where few were asked for.
-    slots: Vec<u32>,
-    /// The same of other values.
-    others: FxHashMap<ValueId, u32>,
-    values: Vec<Known>,
+    found: Solution<Known>,
 }
 
 /// What an evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
 
-/// How often a join loses bits one after the other. What counts up without end loses one each time that it
-/// comes round, up to the highest.
+/// How often a phi loses bits one after the other. What counts up without end loses one in each iteration, up to the
+/// highest.
 const TURNS: u32 = 8;
 
-/// Values that are evaluated in most functions.
-const MANY: usize = 64;
+/// The analysis of known bits.
+struct OfBits<'a, 'f>(&'a Function<'f>);
 
-/// A definition that was not evaluated.
-const NO_SLOT: u32 = u32::MAX;
+impl Analysis for OfBits<'_, '_> {
+    type Value = Known;
+
+    const VISIT: u64 = VISIT;
+    const MOST: usize = usize::MAX;
+    const NARROWINGS: u32 = 0;
+
+    fn known(&self, _: ValueId) -> Option<Known> {
+        None
+    }
+
+    fn sources(&mut self, id: DefinitionId, visit: &mut dyn FnMut(u32, ValueId)) {
+        self.0.sources(ValueId::Definition(id), &mut |operand, source| visit(operand, source));
+    }
+
+    fn make(&mut self, id: DefinitionId, reads: Reads<'_, Known>) -> Option<Known> {
+        // A definition that reads what has no value yet comes back when it has one.
+        (!reads.are_missing()).then(|| self.0.evaluate(id, reads))
+    }
+
+    fn join(&mut self, one: &Known, other: &Known) -> Known {
+        bits::join(*one, *other)
+    }
+
+    fn widen(&mut self, value: ValueId, old: &Known, joined: Known, changes: u32) -> Known {
+        let is_phi = matches!(value, ValueId::Join(_));
+        if is_phi && changes >= TURNS { without_carries(*old, joined) } else { joined }
+    }
+}
 
 impl Constants {
     /// Evaluates what the `uses` need: registers and the instructions that read them.
     pub fn new(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        Self::with_slots(vec![NO_SLOT; function.definitions.len()], function, uses)
+        Self::solved(function, uses, true)
     }
 
     /// The known bits of few uses, in their order.
@@ -65,146 +89,48 @@ impl Constants {
         // Mostly a constant was moved there.
         let made = |(instruction, register): &_| made_of_nothing(function, *instruction, *register);
         uses.iter().map(made).collect::<Option<_>>().unwrap_or_else(|| {
-            let constants = Self::of_few(function, uses.iter().copied());
+            /// Definitions for which a list takes less than a table.
+            const LIST: usize = 1024;
+            let is_dense = function.definitions.len() <= LIST;
+            let constants = Self::solved(function, uses.iter().copied(), is_dense);
             uses.iter()
                 .map(|(instruction, register)| constants.at(function, *instruction, *register))
                 .collect()
         })
     }
 
-    /// Evaluates what few uses need, in time that does not grow with the function.
-    fn of_few(function: &Function<'_>, uses: impl IntoIterator<Item = (u32, RegisterId)>) -> Self {
-        /// Definitions for which a list takes less than a table.
-        const LIST: usize = 1024;
-        let definitions = Some(function.definitions.len()).filter(|count| *count <= LIST);
-        Self::with_slots(vec![NO_SLOT; definitions.unwrap_or_default()], function, uses)
-    }
-
-    fn with_slots(
-        slots: Vec<u32>,
+    fn solved(
         function: &Function<'_>,
         uses: impl IntoIterator<Item = (u32, RegisterId)>,
+        is_dense: bool,
     ) -> Self {
-        let mut this = Self { slots, others: FxHashMap::default(), values: Vec::new() };
-        // By slot.
-        let mut order: Vec<ValueId> = Vec::with_capacity(MANY);
-        // What each of them is made of: the operand that reads it, and the value.
-        let mut sources: Vec<(u32, ValueId)> = Vec::with_capacity(MANY);
-        let mut first_source: Vec<u32> = Vec::with_capacity(MANY);
-        // The slots, each behind those that its value is made of, but for what goes round.
-        let mut inner_first: Vec<u32> = Vec::with_capacity(MANY);
-        let mut work: Vec<Step> = Vec::with_capacity(MANY);
-        for (instruction, register) in uses {
-            work.extend(function.value(instruction, register).map(Step::Enter));
-            while let Some(step) = work.pop() {
-                let id = match step {
-                    Step::Enter(id) => id,
-                    Step::Leave(slot) => {
-                        inner_first.push(slot);
-                        continue;
-                    }
-                };
-                if this.slot(id).is_some() {
-                    continue;
-                }
-                let slot = order.len() as u32;
-                match id {
-                    ValueId::Definition(id) if !this.slots.is_empty() => this.slots[id.0 as usize] = slot,
-                    ValueId::Definition(_) | ValueId::Join(_) => {
-                        this.others.insert(id, slot);
-                    }
-                }
-                order.push(id);
-                first_source.push(sources.len() as u32);
-                work.push(Step::Leave(slot));
-                function.sources(id, &mut |operand, source| {
-                    sources.push((operand, source));
-                    work.push(Step::Enter(source));
-                });
-            }
-        }
-        first_source.push(sources.len() as u32);
-        this.values = vec![TOP; order.len()];
-        let read: Vec<Read> = sources
-            .iter()
-            .map(|(operand, source)| Read { operand: *operand, slot: this.slot(*source).unwrap_or(NO_SLOT) })
-            .collect();
-        let of =
-            |slot: u32| &read[first_source[slot as usize] as usize..first_source[slot as usize + 1] as usize];
-        let feeds = Feeds::new(order.len(), of);
-        // Values only lose bits, so that this ends. Taken from the end.
-        let mut waiting = inner_first;
-        waiting.reverse();
-        let mut queued = vec![true; order.len()];
-        let mut turns = vec![0; order.len()];
-        while let Some(slot) = waiting.pop() {
-            queued[slot as usize] = false;
-            if !function.budget.take(VISIT) {
-                // What has not settled is not known.
-                this.values.fill(UNKNOWN);
-                break;
-            }
-            let old = this.values[slot as usize];
-            let inputs = Inputs { values: &this.values, read: of(slot) };
-            let mut new = match order[slot as usize] {
-                // A definition that reads what has no value yet comes back when it has one.
-                ValueId::Definition(_) if inputs.are_missing() => continue,
-                ValueId::Definition(id) => join(old, function.evaluate(id, inputs)),
-                ValueId::Join(id) => join(old, this.join(function, id)),
-            };
-            if new == old {
-                continue;
-            }
-            turns[slot as usize] += 1;
-            if turns[slot as usize] > TURNS && matches!(order[slot as usize], ValueId::Join(_)) {
-                new = without_carries(old, new);
-            }
-            this.values[slot as usize] = new;
-            for fed in feeds.of(slot) {
-                if !std::mem::replace(&mut queued[*fed as usize], true) {
-                    waiting.push(*fed);
-                }
-            }
-        }
-        this
+        let roots = uses.into_iter().filter_map(|(at, register)| function.value(at, register));
+        // What has not settled is not known.
+        let found = solve(&mut OfBits(function), function, roots, is_dense);
+        Self { found: found.unwrap_or_default() }
     }
 
     /// The known bits of `register` where `instruction` reads it.
     pub fn at(&self, function: &Function<'_>, instruction: u32, register: RegisterId) -> Known {
-        let joined = match function.value(instruction, register) {
+        match function.value(instruction, register) {
             None => function.parameter_register(register).unwrap_or(UNKNOWN),
-            Some(value @ ValueId::Join(join)) if !self.others.contains_key(&value) => {
-                self.join(function, join)
+            Some(value @ ValueId::Join(join)) if !self.found.has(value) => {
+                let inputs = function.definitions.joined(join);
+                function.budget.take(inputs.len() as u64);
+                inputs.iter().map(|input| self.of(*input)).reduce(bits::join).unwrap_or(UNKNOWN)
             }
             Some(value) => self.of(value),
-        };
-        settled(joined)
-    }
-
-    fn slot(&self, value: ValueId) -> Option<u32> {
-        match value {
-            ValueId::Definition(id) if !self.slots.is_empty() => {
-                self.slots.get(id.0 as usize).copied().filter(|slot| *slot != NO_SLOT)
-            }
-            ValueId::Definition(_) | ValueId::Join(_) => self.others.get(&value).copied(),
         }
     }
 
     fn of(&self, value: ValueId) -> Known {
-        self.slot(value).and_then(|slot| self.values.get(slot as usize)).copied().unwrap_or(UNKNOWN)
-    }
-
-    /// What is known of one of several values.
-    fn join(&self, function: &Function<'_>, id: JoinId) -> Known {
-        let inputs = function.definitions.joined(id);
-        function.budget.take(inputs.len() as u64);
-        inputs.iter().fold(TOP, |joined, value| join(joined, self.of(*value)))
+        self.found.of(value).copied().unwrap_or(UNKNOWN)
     }
 }
 
 /// What is known of a register where an instruction reads it, if no other register has to be looked at for that.
 fn made_of_nothing(function: &Function<'_>, instruction: u32, register: RegisterId) -> Option<Known> {
-    let known = match function.value(instruction, register) {
+    Some(match function.value(instruction, register) {
         None => function.parameter_register(register).unwrap_or(UNKNOWN),
         Some(ValueId::Join(_)) => return None,
         Some(value @ ValueId::Definition(id)) => {
@@ -213,82 +139,9 @@ fn made_of_nothing(function: &Function<'_>, instruction: u32, register: Register
             if is_made_of_others || !function.budget.take(VISIT) {
                 return None;
             }
-            function.evaluate(id, Inputs { values: &[], read: &[] })
+            function.evaluate(id, Reads::NOTHING)
         }
-    };
-    Some(settled(known))
-}
-
-/// Where the search for what values are made of goes on.
-enum Step {
-    Enter(ValueId),
-    /// Everything is found that the value in this slot is made of.
-    Leave(u32),
-}
-
-/// An operand of an instruction that reads a register.
-#[derive(Clone, Copy, Debug)]
-struct Read {
-    operand: u32,
-    /// Where its value is, or [`NO_SLOT`].
-    slot: u32,
-}
-
-/// What the instruction reads that is evaluated.
-#[derive(Clone, Copy, Debug)]
-struct Inputs<'a> {
-    values: &'a [Known],
-    read: &'a [Read],
-}
-
-impl Inputs<'_> {
-    /// Whether something that is read has no value yet.
-    fn are_missing(self) -> bool {
-        self.read.iter().any(|read| self.values.get(read.slot as usize) == Some(&TOP))
-    }
-
-    /// The known bits of a register that an operand reads.
-    fn of(self, operand: u32) -> Known {
-        let read = self.read.iter().find(|read| read.operand == operand);
-        settled(read.and_then(|read| self.values.get(read.slot as usize)).copied().unwrap_or(UNKNOWN))
-    }
-}
-
-/// By slot, the slots of what is made of its value.
-#[derive(Debug)]
-struct Feeds {
-    first: Vec<u32>,
-    fed: Vec<u32>,
-}
-
-impl Feeds {
-    /// `sources` says what the value in a slot is made of.
-    fn new<'a>(slots: usize, sources: impl Fn(u32) -> &'a [Read]) -> Self {
-        let all = || {
-            (0..slots as u32)
-                .flat_map(|slot| sources(slot).iter().map(move |read| (read.slot as usize, slot)))
-        };
-        // One more, for those without a slot.
-        let mut first = vec![0; slots + 2];
-        for (source, _) in all() {
-            first[source.min(slots) + 1] += 1;
-        }
-        for slot in 0..=slots {
-            first[slot + 1] += first[slot];
-        }
-        let mut next = first.clone();
-        let mut fed = vec![0; first[slots + 1] as usize];
-        for (source, slot) in all() {
-            let place = &mut next[source.min(slots)];
-            fed[*place as usize] = slot;
-            *place += 1;
-        }
-        Self { first, fed }
-    }
-
-    fn of(&self, slot: u32) -> &[u32] {
-        &self.fed[self.first[slot as usize] as usize..self.first[slot as usize + 1] as usize]
-    }
+    })
 }
 
 /// What is known of a value in whose unknown bits others are going to carry: those below, and the upper word as
@@ -301,34 +154,14 @@ fn without_carries(old: Known, new: Known) -> Known {
     Known::new(new.mask & (below | if is_kept { UPPER } else { 0 }), new.value)
 }
 
-/// What is known of what may have no value yet.
-fn settled(known: Known) -> Known {
-    if known == TOP { UNKNOWN } else { known }
-}
-
-/// Not evaluated yet: consistent with every value. No word looks like this, its value having a bit
-/// that its mask has not.
-const TOP: Known = Known { mask: 0, value: 1 };
-
 /// What is known of a word that is one of two.
 pub(super) fn either(left: Known, right: Known) -> Known {
-    join(left, right)
+    bits::join(left, right)
 }
 
 /// What is known of a word that is made longer.
 pub(super) fn extended(known: Known, width: u32, signed: bool) -> Known {
     bits::extend(known, width, signed)
-}
-
-/// What is known when it may be either.
-fn join(left: Known, right: Known) -> Known {
-    if left == TOP {
-        return right;
-    }
-    if right == TOP {
-        return left;
-    }
-    bits::join(left, right)
 }
 
 impl Function<'_> {

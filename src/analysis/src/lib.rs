@@ -107,6 +107,7 @@ pub mod registers;
 pub mod remote;
 pub mod rounds;
 pub mod shared;
+mod sparse;
 pub mod sums;
 pub mod truncated;
 pub mod uniformity;

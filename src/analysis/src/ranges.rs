@@ -17,13 +17,14 @@ pub use self::numbers::Numbers;
 use super::cfg::BlockId;
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
+use super::sparse::{TooMuch, solve};
 use super::values::ValueId;
 use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
 use conditions::{Test, branch_test, is_passed, literal};
 pub use counted::{Base, Counted, rounds_down};
-use solver::Solver;
+use solver::OfRanges;
 
 mod conditions;
 mod counted;
@@ -66,13 +67,20 @@ impl Ranges {
         if let Some(known) = self.known.borrow().get(&value) {
             return *known;
         }
-        let mut solver = Solver::new(self, function);
-        let found = solver.solve(value);
+        let found = solve(&mut OfRanges::new(self, function), function, [value], false);
         let mut known = self.known.borrow_mut();
         match found {
-            Some(found) => known.extend(found),
+            Ok(found) => {
+                let all =
+                    found.all().map(|(value, counted)| (value, counted.copied().unwrap_or(Counted::UNKNOWN)));
+                known.extend(all);
+            }
             // Nor is it looked into again from elsewhere.
-            None => known.extend(solver.looked_at().map(|value| (value, Counted::UNKNOWN))),
+            Err(TooMuch(looked_at)) => {
+                for value in looked_at {
+                    known.entry(value).or_insert(Counted::UNKNOWN);
+                }
+            }
         }
         *known.entry(value).or_insert(Counted::UNKNOWN)
     }

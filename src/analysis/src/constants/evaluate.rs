@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::initial::{address_of, loads_constant};
-use super::{Inputs, Known, UNKNOWN, VISIT, bits};
+use super::{Known, Reads, UNKNOWN, VISIT, bits};
 use crate::arithmetic::known_bits::KnownBits;
 use crate::definitions::DefinitionId;
 use crate::function::Function;
@@ -45,14 +45,15 @@ impl Function<'_> {
     }
 
     /// What is known of an argument.
-    fn argument(&self, inputs: Inputs<'_>, placed: &Placed) -> Known {
+    fn argument(&self, inputs: Reads<'_, Known>, placed: &Placed) -> Known {
         match placed.argument {
             Argument::Constant(value) => Known::from(value),
             Argument::Register { id, part: 0 } => {
-                self.parameter_register(id).unwrap_or_else(|| inputs.of(placed.operand))
+                self.parameter_register(id).or(inputs.of(placed.operand).copied()).unwrap_or(UNKNOWN)
             }
             Argument::Not(id) => {
-                let holds = self.parameter_register(id).unwrap_or_else(|| inputs.of(placed.operand));
+                let holds =
+                    self.parameter_register(id).or(inputs.of(placed.operand).copied()).unwrap_or(UNKNOWN);
                 bits::cut(bits::not(holds), 1)
             }
             Argument::Special(special) => self.in_cluster_of_one(special).map_or(UNKNOWN, Known::from),
@@ -68,7 +69,7 @@ impl Function<'_> {
     }
 
     /// The known bits that a definition gives, from those of what it reads.
-    pub(super) fn evaluate(&self, id: DefinitionId, inputs: Inputs<'_>) -> Known {
+    pub(super) fn evaluate(&self, id: DefinitionId, inputs: Reads<'_, Known>) -> Known {
         let definition = self.definitions.get(id);
         let instruction = definition.instruction;
         let register = self.unit.symbols.register(definition.register);

@@ -1,9 +1,9 @@
-//! Finds values that are made of each other: inner ones first, and what goes round until nothing changes.
+//! The analysis of ranges: how definitions are made, what branches say of what they read, and where counters are widened.
 
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::conditions::{Compared, Limit, Limited, Test, compared, literal, signed};
 use super::counted::{Base, Counted, Intervals, special};
@@ -18,321 +18,165 @@ use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Operation, Type};
 use crate::registers::{self, Access};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
-use crate::values::{JoinId, ValueId};
+use crate::sparse::{Analysis, Reads};
+use crate::values::ValueId;
 
 /// What one evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
 /// Values that are made of more are not looked into.
 const VALUES: usize = 512;
-/// Most values are made of fewer.
-const FEW: usize = 8;
 /// What changes more often has no end.
 const CHANGES: u32 = 24;
 
-/// How a value is made.
+/// How a definition makes its value.
 #[derive(Clone)]
 enum Made {
-    /// It is one of several.
-    Joined(JoinId),
     /// By something that is not looked into.
-    Opaque(DefinitionId),
+    Opaque,
     /// By an instruction that computes.
-    Computed(DefinitionId, Rc<Computing>),
+    Computed(Rc<Computing>),
     /// By one that gives the same address in another window.
-    Converted(DefinitionId, Placed),
+    Converted(Placed),
     /// By one that computes what is left of a division.
-    Left(DefinitionId, Remainder),
+    Left(Remainder),
 }
 
-/// Values that are made of each other, while they are found.
-pub(super) struct Solver<'a, 'f> {
+/// The analysis of ranges, while values are found.
+pub(super) struct OfRanges<'a, 'f> {
     ranges: &'a Ranges,
     function: &'a Function<'f>,
-    /// By slot.
-    order: SmallVec<[ValueId; FEW]>,
-    slots: FxHashMap<ValueId, u32>,
-    /// By slot; none where nothing is known to get there yet.
-    values: SmallVec<[Option<Counted>; FEW]>,
-    /// By slot: how it is made.
-    made: SmallVec<[Made; FEW]>,
-    /// By slot: those that are made of it.
-    feeds: SmallVec<[SmallVec<[u32; 2]>; FEW]>,
-    /// By join: what it is one of.
-    inputs: FxHashMap<JoinId, Box<[Term]>>,
-    /// The one that is evaluated.
-    current: u32,
-    /// By operand: what it reads.
-    terms: FxHashMap<u32, Term>,
+    made: FxHashMap<DefinitionId, Made>,
+    /// By operand that reads one of several values: what compares say of each.
+    limits: FxHashMap<u32, Vec<Limited>>,
 }
 
-impl<'a, 'f> Solver<'a, 'f> {
-    pub(super) fn new(ranges: &'a Ranges, function: &'a Function<'f>) -> Self {
-        Self {
-            ranges,
-            function,
-            order: SmallVec::new(),
-            slots: FxHashMap::default(),
-            values: SmallVec::new(),
-            made: SmallVec::new(),
-            feeds: SmallVec::new(),
-            inputs: FxHashMap::default(),
-            current: 0,
-            terms: FxHashMap::default(),
-        }
+impl Analysis for OfRanges<'_, '_> {
+    type Value = Counted;
+
+    const VISIT: u64 = VISIT;
+    const MOST: usize = VALUES;
+    const NARROWINGS: u32 = 2;
+
+    fn known(&self, value: ValueId) -> Option<Counted> {
+        self.ranges.known.borrow().get(&value).copied()
     }
 
-    /// Finds a value and all that it is made of, unless that is too much.
-    pub(super) fn solve(&mut self, value: ValueId) -> Option<Vec<(ValueId, Counted)>> {
-        let inner_first = self.collect(value)?;
-        self.values = SmallVec::from_elem(None, self.order.len());
-        let mut changes: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
-        let mut is_due: SmallVec<[bool; FEW]> = SmallVec::from_elem(true, self.order.len());
-        let mut goes_round = false;
-        // By slot: its place in the order. What goes round is settled before what is made of it.
-        let mut places: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
-        for (place, slot) in inner_first.iter().enumerate() {
-            places[*slot as usize] = place as u32;
-        }
-        let mut next = 0;
-        while let Some(&slot) = inner_first.get(next) {
-            next += 1;
-            if !std::mem::take(&mut is_due[slot as usize]) {
-                continue;
-            }
-            if !self.function.budget.take(VISIT) {
-                return None;
-            }
-            let Some(new) = self.evaluate(slot) else { continue };
-            let mut joined = new;
-            if let Some(old) = self.values[slot as usize] {
-                joined = old.or(new);
-                if joined == old {
-                    continue;
-                }
-                goes_round = true;
-                let changes = &mut changes[slot as usize];
-                *changes += 1;
-                let keeps_first = joined.numbers.first() == old.numbers.first();
-                if *changes > 3 * CHANGES {
-                    joined = Counted::UNKNOWN;
-                } else if *changes > CHANGES {
-                    let numbers = if keeps_first { joined.numbers.upwards() } else { Numbers::ANY };
-                    joined = Counted { numbers, ..joined };
-                } else if keeps_first && self.counts_on(slot) {
-                    joined = Counted { numbers: joined.numbers.upwards(), ..joined };
-                }
-                if joined == old {
-                    continue;
-                }
-            }
-            self.values[slot as usize] = Some(joined);
-            for fed in &self.feeds[slot as usize] {
-                is_due[*fed as usize] = true;
-                next = next.min(places[*fed as usize] as usize);
-            }
-        }
-        // What was said to have no end may have one.
-        for _ in 0..if goes_round { 2 } else { 0 } {
-            for &slot in &inner_first {
-                if let (Some(new), Some(old)) = (self.evaluate(slot), self.values[slot as usize])
-                    && old.or(new) == old
-                {
-                    self.values[slot as usize] = Some(new);
-                }
-            }
-        }
-        let found = self.order.iter().zip(&self.values);
-        Some(found.map(|(id, value)| (*id, value.unwrap_or(Counted::UNKNOWN))).collect())
-    }
-
-    /// The values that were looked at.
-    pub(super) fn looked_at(&self) -> impl Iterator<Item = ValueId> + '_ {
-        self.order.iter().copied()
-    }
-
-    /// Gives slots to a value and all that it is made of; returns them in an order in which a value comes
-    /// behind what it is made of, but for what goes round.
-    fn collect(&mut self, value: ValueId) -> Option<SmallVec<[u32; FEW]>> {
-        enum Step {
-            Enter(ValueId),
-            Leave(u32),
-        }
-        let ranges = self.ranges;
-        let known = ranges.known.borrow();
-        let mut inner_first = SmallVec::new();
-        let mut work: SmallVec<[Step; 2 * FEW]> = smallvec![Step::Enter(value)];
-        let mut made: SmallVec<[(ValueId, u32); FEW]> = SmallVec::new();
-        let mut sources: SmallVec<[ValueId; FEW]> = SmallVec::new();
-        while let Some(step) = work.pop() {
-            let value = match step {
-                Step::Enter(value) => value,
-                Step::Leave(slot) => {
-                    inner_first.push(slot);
-                    continue;
-                }
-            };
-            if known.contains_key(&value) || self.slots.contains_key(&value) {
-                continue;
-            }
-            if self.order.len() == VALUES || !self.function.budget.take(VISIT) {
-                return None;
-            }
-            let slot = self.order.len() as u32;
-            self.slots.insert(value, slot);
-            self.order.push(value);
-            self.made.push(self.made(value));
-            self.feeds.push(SmallVec::new());
-            work.push(Step::Leave(slot));
-            self.sources(value, &mut sources);
-            for source in sources.drain(..) {
-                made.push((source, slot));
-                work.push(Step::Enter(source));
-            }
-        }
-        for (source, slot) in made {
-            self.feed(source, slot);
-        }
-        Some(inner_first)
-    }
-
-    /// Takes note that a value is made of another one.
-    fn feed(&mut self, source: ValueId, slot: u32) {
-        if let Some(source) = self.slots.get(&source) {
-            let feeds = &mut self.feeds[*source as usize];
-            if !feeds.contains(&slot) {
-                feeds.push(slot);
-            }
-        }
-    }
-
-    /// What a value is made of.
-    fn sources(&self, value: ValueId, into: &mut SmallVec<[ValueId; FEW]>) {
-        let Function { unit, definitions, .. } = *self.function;
-        let id = match value {
-            ValueId::Definition(id) => id,
-            ValueId::Join(join) => return into.extend_from_slice(&definitions.joined(join)),
-        };
-        let instruction = definitions.get(id).instruction;
-        if !is_followed(unit.operations.of(instruction)) {
+    fn sources(&mut self, id: DefinitionId, visit: &mut dyn FnMut(u32, ValueId)) {
+        let made = self.find_made(id);
+        let is_opaque = matches!(made, Made::Opaque);
+        self.made.insert(id, made);
+        if is_opaque {
             return;
         }
-        registers::accesses(unit, instruction, &mut |register, _, access| {
-            if access == Access::Read {
-                into.extend(self.function.value(instruction, register));
+        let instruction = self.function.definitions.get(id).instruction;
+        registers::accesses(self.function.unit, instruction, &mut |register, operand, access| {
+            let value =
+                (access == Access::Read).then(|| self.function.value(instruction, register)).flatten();
+            let Some(value) = value else { return };
+            let limits = match value {
+                ValueId::Join(_) => self.find_limits(instruction, register, value),
+                ValueId::Definition(_) => Vec::new(),
+            };
+            if limits.is_empty() {
+                visit(operand, value);
+            } else {
+                // They are read one by one, not as what they are together.
+                limits.iter().for_each(|(input, _)| visit(operand, *input));
+                self.limits.insert(operand, limits);
             }
         });
     }
 
-    fn get(&self, value: ValueId) -> Option<Counted> {
-        match self.slots.get(&value) {
-            Some(slot) => self.values[*slot as usize],
-            None => Some(self.known(value)),
-        }
-    }
-
-    /// What was found out before of a value that has no slot.
-    fn known(&self, value: ValueId) -> Counted {
-        self.ranges.known.borrow().get(&value).copied().unwrap_or(Counted::UNKNOWN)
-    }
-
-    /// What a value can be, by what is known of others so far.
-    fn evaluate(&mut self, slot: u32) -> Option<Counted> {
-        self.current = slot;
-        match self.made[slot as usize].clone() {
-            Made::Joined(join) => {
-                let inputs = if let Some(inputs) = self.inputs.get(&join) {
-                    inputs
-                } else {
-                    let inputs = self.function.definitions.joined(join);
-                    let inputs = inputs.iter().map(|input| self.term_of(*input)).collect();
-                    self.inputs.insert(join, inputs);
-                    &self.inputs[&join]
-                };
-                inputs.iter().filter_map(|input| self.read(input)).reduce(Counted::or)
+    fn make(&mut self, id: DefinitionId, reads: Reads<'_, Counted>) -> Option<Counted> {
+        let instruction = self.function.definitions.get(id).instruction;
+        let made = match self.made.get(&id).cloned().unwrap_or(Made::Opaque) {
+            Made::Opaque => None,
+            Made::Computed(computing) => self.computed(instruction, &computing, reads)?,
+            Made::Converted(from) => {
+                Some(self.argument(from, 64, reads)?).filter(|it| it.base != Base::Unknown)
             }
-            Made::Opaque(id) => Some(Counted::made(id)),
-            Made::Computed(id, computing) => {
-                let instruction = self.function.definitions.get(id).instruction;
-                let made = self.computed(instruction, &computing)?;
-                Some(made.unwrap_or(Counted::made(id)))
-            }
-            Made::Converted(id, from) => {
-                let instruction = self.function.definitions.get(id).instruction;
-                let made = Some(self.argument(instruction, from, 64)?).filter(|it| it.base != Base::Unknown);
-                Some(made.unwrap_or(Counted::made(id)))
-            }
-            Made::Left(id, Remainder { by, times, is_signed, of, until }) => {
-                let instruction = self.function.definitions.get(id).instruction;
+            Made::Left(Remainder { by, times, is_signed, of, until }) => {
                 let mut whole = Arguments::new();
                 argument::flatten(self.function.unit, of, Some(Type::U32), &mut whole);
-                let of = self.argument(instruction, *whole.first()?, u32::BITS)?.number();
+                let of = self.argument(*whole.first()?, u32::BITS, reads)?.number();
                 let is_negative = is_signed && of.first().is_none_or(|first| first < 0);
                 let is_far = !is_signed && until < i64::from(u32::MAX);
-                if is_far && !(of.fits(u32::BITS) && of.last().is_some_and(|last| last / times <= until)) {
-                    return Some(Counted::made(id));
-                }
-                let last = by - 1;
-                let left = Numbers::between(if is_negative { -last } else { 0 }, last);
-                Some(Counted::of(left.times(times)))
+                let is_left =
+                    !is_far || of.fits(u32::BITS) && of.last().is_some_and(|last| last / times <= until);
+                is_left.then(|| {
+                    let last = by - 1;
+                    Counted::of(Numbers::between(if is_negative { -last } else { 0 }, last).times(times))
+                })
             }
+        };
+        Some(made.unwrap_or(Counted::made(id)))
+    }
+
+    fn join(&mut self, one: &Counted, other: &Counted) -> Counted {
+        one.or(*other)
+    }
+
+    fn widen(&mut self, value: ValueId, old: &Counted, joined: Counted, changes: u32) -> Counted {
+        let keeps_first = joined.numbers.first() == old.numbers.first();
+        if changes > 3 * CHANGES {
+            Counted::UNKNOWN
+        } else if changes > CHANGES {
+            Counted { numbers: if keeps_first { joined.numbers.upwards() } else { Numbers::ANY }, ..joined }
+        } else if keeps_first && self.counts_on(value) {
+            Counted { numbers: joined.numbers.upwards(), ..joined }
+        } else {
+            joined
         }
     }
+}
 
-    /// Whether what meets in a join is itself with a number added, on and on: it has no end, however often it is
-    /// evaluated.
-    fn counts_on(&self, join: u32) -> bool {
-        let Made::Joined(id) = self.made[join as usize] else { return false };
-        let inputs = self.inputs.get(&id).map_or(&[][..], |inputs| inputs);
-        inputs.iter().any(|input| match input {
-            Term::Value(slot) => self.is_added_to(*slot, join),
-            Term::Known(_) | Term::Limited(_) => false,
-        })
+impl<'a, 'f> OfRanges<'a, 'f> {
+    pub(super) fn new(ranges: &'a Ranges, function: &'a Function<'f>) -> Self {
+        Self { ranges, function, made: FxHashMap::default(), limits: FxHashMap::default() }
     }
 
-    /// Whether a value is that of `join` with a number added that is more than 0, and no lane.
-    fn is_added_to(&self, slot: u32, join: u32) -> bool {
+    /// Whether what meets in a phi is itself with a number added, on and on: it has no end, however often it is
+    /// evaluated.
+    fn counts_on(&self, phi: ValueId) -> bool {
+        let ValueId::Join(join) = phi else { return false };
+        let inputs = self.function.definitions.joined(join);
+        inputs.iter().any(|input| self.is_added_to(*input, phi))
+    }
+
+    /// Whether a value is that of a phi with a number added that is more than 0, and no lane.
+    fn is_added_to(&self, value: ValueId, phi: ValueId) -> bool {
         /// Copies that are followed.
         const COPIES: usize = 4;
         /// More is not added to an address in shared memory.
         const FAR: i64 = 1 << 12;
-        let mut slot = slot;
+        let mut value = value;
         for _ in 0..COPIES {
-            let Made::Computed(_, computing) = &self.made[slot as usize] else { return false };
-            let term = |placed: &Placed| self.terms.get(&placed.operand);
+            let ValueId::Definition(id) = value else { return false };
+            let Some(Made::Computed(computing)) = self.made.get(&id) else { return false };
+            let instruction = self.function.definitions.get(id).instruction;
+            let read = |placed: &Placed| {
+                let register =
+                    placed.argument.register().filter(|_| !self.limits.contains_key(&placed.operand));
+                self.function.value(instruction, register?)
+            };
             match (computing.operation, &computing.sources[..]) {
-                (Operation::Mov, [from]) => match term(from) {
-                    Some(Term::Value(copied)) => slot = *copied,
-                    _ => return false,
+                (Operation::Mov, [from]) => match read(from) {
+                    Some(copied) => value = copied,
+                    None => return false,
                 },
                 (Operation::Add, [one, other]) => {
-                    return match (term(one), term(other)) {
-                        (Some(Term::Value(to)), Some(Term::Known(by)))
-                        | (Some(Term::Known(by)), Some(Term::Value(to))) => {
-                            let by = by.number().single();
-                            *to == join && by.is_some_and(|by| (1..=FAR).contains(&by))
-                        }
-                        _ => false,
+                    let (to, by) = match (one.argument, other.argument) {
+                        (_, Argument::Constant(by)) => (one, by),
+                        (Argument::Constant(by), _) => (other, by),
+                        _ => return false,
                     };
+                    let bits = computing.arithmetic.map_or(64, |it| it.result_bits(0, 1));
+                    return read(to) == Some(phi) && (1..=FAR).contains(&extended(by, bits));
                 }
                 _ => return false,
             }
         }
         false
-    }
-
-    /// What one of several values is, each as far as compares allow it.
-    fn limited(&self, values: &[Limited]) -> Option<Counted> {
-        let limited = values.iter().filter_map(|(input, limits)| {
-            let value = self.get(*input)?;
-            if value.base != Base::Nothing {
-                return Some(value);
-            }
-            let numbers = limits
-                .iter()
-                .try_fold(value.numbers, |numbers, (relation, with)| numbers.compared(*relation, *with))?;
-            Some(Counted { numbers, ..value })
-        });
-        limited.reduce(Counted::or)
     }
 
     /// What compares say of values that meet, on all ways from where each was made to where it is read.
@@ -403,13 +247,9 @@ impl<'a, 'f> Solver<'a, 'f> {
         false
     }
 
-    /// How a value is made.
-    fn made(&self, value: ValueId) -> Made {
+    /// How a definition makes its value.
+    fn find_made(&self, id: DefinitionId) -> Made {
         let Function { unit, definitions, .. } = *self.function;
-        let id = match value {
-            ValueId::Definition(id) => id,
-            ValueId::Join(join) => return Made::Joined(join),
-        };
         let Definition { instruction, operand, register, .. } = *definitions.get(id);
         let opcode = unit.operations.of(instruction);
         let is_word = |bits: Option<u32>| matches!(bits, Some(16 | 32 | 64));
@@ -417,10 +257,10 @@ impl<'a, 'f> Solver<'a, 'f> {
             || !is_word(opcode.types.last().and_then(|ty| ty.bits()))
             || !self.function.is_local(unit.symbols.register(register))
         {
-            return Made::Opaque(id);
+            return Made::Opaque;
         }
         if let Some(left) = remainder::remainder(self.function, instruction) {
-            return Made::Left(id, left);
+            return Made::Left(left);
         }
         if opcode.computes() == Computation::ConvertAddress {
             let operands = unit.module.instructions[instruction as usize].operands;
@@ -428,26 +268,29 @@ impl<'a, 'f> Solver<'a, 'f> {
             if operands.len == 2 {
                 argument::flatten(unit, operands.start + 1, None, &mut from);
             }
-            return from.first().map_or(Made::Opaque(id), |from| Made::Converted(id, *from));
+            return from.first().map_or(Made::Opaque, |from| Made::Converted(*from));
         }
         match Computing::of(unit, instruction) {
             // The first of several that are unpacked is only a part.
-            Some(it) if it.position(operand) == Some(0) && !is_unpacked(&it) => {
-                Made::Computed(id, Rc::new(it))
-            }
-            Some(_) | None => Made::Opaque(id),
+            Some(it) if it.position(operand) == Some(0) && !is_unpacked(&it) => Made::Computed(Rc::new(it)),
+            Some(_) | None => Made::Opaque,
         }
     }
 
     /// What an instruction makes: nothing yet where that waits for others, or nothing that is understood.
     #[allow(clippy::option_option, reason = "it may have to wait, and it may not be understood")]
-    fn computed(&mut self, instruction: u32, computing: &Computing) -> Option<Option<Counted>> {
+    fn computed(
+        &self,
+        instruction: u32,
+        computing: &Computing,
+        reads: Reads<'_, Counted>,
+    ) -> Option<Option<Counted>> {
         let Some(arithmetic) = computing.arithmetic else { return Some(None) };
         let count = computing.sources.len();
         let bits = |position: usize| arithmetic.source_bits(position, count).unwrap_or(64);
         if let (Operation::Selp, [yes, no, holds]) = (computing.operation, &computing.sources[..]) {
-            let yes = self.selected(instruction, *yes, *holds, true, bits(0));
-            let no = self.selected(instruction, *no, *holds, false, bits(1));
+            let yes = self.selected(instruction, (*yes, *holds, true), bits(0), reads);
+            let no = self.selected(instruction, (*no, *holds, false), bits(1), reads);
             return match (yes, no) {
                 (Some(yes), Some(no)) => Some(Some(yes.or(no)).filter(|it| it.base != Base::Unknown)),
                 // The other one is not known yet, or is never chosen.
@@ -458,22 +301,21 @@ impl<'a, 'f> Solver<'a, 'f> {
             .sources
             .iter()
             .enumerate()
-            .map(|(position, it)| self.argument(instruction, *it, bits(position)).map(Some))
+            .map(|(position, it)| self.argument(*it, bits(position), reads).map(Some))
             .collect::<Option<_>>()?;
         Some(arithmetic.transfer(&mut Intervals, &sources, 0, computing.results.len()))
     }
 
     /// One of the two operands of a `selp`, as far as it can be that where it is chosen.
     fn selected(
-        &mut self,
+        &self,
         instruction: u32,
-        of: Placed,
-        predicate: Placed,
-        holds: bool,
+        (of, predicate, holds): (Placed, Placed, bool),
         width: u32,
+        reads: Reads<'_, Counted>,
     ) -> Option<Counted> {
         let index = of.operand;
-        let value = self.argument(instruction, of, width)?;
+        let value = self.argument(of, width, reads)?;
         let Argument::Register { id: predicate, .. } = predicate.argument else { return Some(value) };
         if value.base != Base::Nothing || value.lanes {
             return Some(value);
@@ -544,38 +386,15 @@ impl<'a, 'f> Solver<'a, 'f> {
     }
 
     /// What an argument of so many bits can be: nothing yet where that waits for others.
-    fn argument(&mut self, instruction: u32, placed: Placed, width: u32) -> Option<Counted> {
-        let term = if let Some(term) = self.terms.get(&placed.operand) {
-            term
-        } else {
-            let term = self.term(instruction, placed.argument, width);
-            self.terms.insert(placed.operand, term);
-            &self.terms[&placed.operand]
-        };
-        self.read(term)
-    }
-
-    fn read(&self, term: &Term) -> Option<Counted> {
-        match term {
-            Term::Known(known) => Some(*known),
-            Term::Value(slot) => self.values[*slot as usize],
-            Term::Limited(values) => self.limited(values),
-        }
-    }
-
-    fn term_of(&self, value: ValueId) -> Term {
-        match self.slots.get(&value) {
-            Some(slot) => Term::Value(*slot),
-            None => Term::Known(self.known(value)),
-        }
-    }
-
-    fn term(&mut self, instruction: u32, argument: Argument, width: u32) -> Term {
-        Term::Known(match argument {
-            Argument::Register { id, part: 0 } => return self.register(instruction, id),
+    fn argument(&self, placed: Placed, width: u32, reads: Reads<'_, Counted>) -> Option<Counted> {
+        Some(match placed.argument {
+            Argument::Register { id: _, part: 0 } => match self.limits.get(&placed.operand) {
+                Some(limits) => return limited(limits, reads.all_of(placed.operand)),
+                None if reads.is_read(placed.operand) => return reads.of(placed.operand).copied(),
+                None => Counted::UNKNOWN,
+            },
             Argument::Constant(value) if matches!(width, 16 | 32 | 64) => {
-                let unused = u64::BITS - width;
-                Counted::of(Numbers::from((value << unused).cast_signed() >> unused))
+                Counted::of(Numbers::from(extended(value, width)))
             }
             Argument::Symbol { id, offset, generic: false }
                 if matches!(self.function.unit.symbols.symbol(id).kind, SymbolKind::Variable { .. }) =>
@@ -592,34 +411,27 @@ impl<'a, 'f> Solver<'a, 'f> {
             | Argument::Opaque => Counted::UNKNOWN,
         })
     }
-
-    /// What a register holds where it is read.
-    fn register(&mut self, instruction: u32, register: RegisterId) -> Term {
-        let Some(value) = self.function.value(instruction, register) else {
-            return Term::Known(Counted::UNKNOWN);
-        };
-        if let ValueId::Join(_) = value {
-            let values = self.find_limits(instruction, register, value);
-            if !values.is_empty() {
-                // They are read one by one, not as what they are together.
-                for (input, _) in &values {
-                    self.feed(*input, self.current);
-                }
-                return Term::Limited(values.into());
-            }
-        }
-        self.term_of(value)
-    }
 }
 
-/// What an operand reads.
-enum Term {
-    /// Something that is known already.
-    Known(Counted),
-    /// The value in this slot.
-    Value(u32),
-    /// One of several values, as far as compares allow it.
-    Limited(Box<[Limited]>),
+/// What one of several values is, each as far as compares allow it.
+fn limited<'v>(limits: &[Limited], values: impl Iterator<Item = Option<&'v Counted>>) -> Option<Counted> {
+    let limited = limits.iter().zip(values).filter_map(|((_, limits), value)| {
+        let value = *value?;
+        if value.base != Base::Nothing {
+            return Some(value);
+        }
+        let numbers = limits
+            .iter()
+            .try_fold(value.numbers, |numbers, (relation, with)| numbers.compared(*relation, *with))?;
+        Some(Counted { numbers, ..value })
+    });
+    limited.reduce(Counted::or)
+}
+
+/// A number with a sign: what is added to an address may be written as the complement of two.
+fn extended(bits: u64, width: u32) -> i64 {
+    let unused = u64::BITS - width.clamp(1, u64::BITS);
+    (bits << unused).cast_signed() >> unused
 }
 
 /// What registers of one block are counted from.
