@@ -1,7 +1,9 @@
 //! What instructions compute, where the ISA says it in so many words.
 
+use ptx_tc::isa::generic::Role;
 use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::simulation::arithmetic::Lanes;
+use ptx_tc::simulation::arithmetic::known_bits::{Known, KnownBits};
 
 /// What an instruction writes in lane 0, the sources being the same in all lanes.
 fn compute(opcode: &str, sources: &[u64], destinations: usize) -> Vec<u64> {
@@ -140,6 +142,68 @@ fn what_is_no_arithmetic_is_not_computed() {
     assert_eq!(refused.to_string(), "Vmad: it is not computed yet");
 }
 
+/// Whatever is known of the sources, what the domain of known bits says of the result is what the machine computes,
+/// for every number that the sources can be.
+#[test]
+fn known_bits_are_those_that_the_machine_computes() {
+    let mut random = 7_u64;
+    let mut next = || {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        random ^ random >> 29
+    };
+    let (mut judged, mut known) = (0_u64, 0_u64);
+    for row in ptx_tc::isa::generic::rows() {
+        for _ in 0..200 {
+            let mut text = row.name().to_owned();
+            for group in row.modifiers {
+                if group.required || next() % 3 == 0 {
+                    text.push('.');
+                    text += &group.words[next() as usize % group.words.len()].spelling();
+                }
+            }
+            let opcode = Opcode::new(&text);
+            let Some(Ok(arithmetic)) = opcode.arithmetic() else { continue };
+            if !arithmetic.is_followed() || arithmetic.is_exchange() {
+                continue;
+            }
+            let sources = opcode.slots.iter().filter(|slot| slot.role != Role::Destination).count();
+            // Shifts, fields and small numbers are met more often than chance has it.
+            let mut bits = || match next() % 4 {
+                0 => next() % 70,
+                1 => next() & 0xFFFF_0000_FFFF,
+                _ => next(),
+            };
+            let numbers: Vec<u64> = (0..sources).map(|_| bits()).collect();
+            let masks: Vec<u64> = (0..sources)
+                .map(|_| match next() % 4 {
+                    0 => u64::MAX,
+                    1 => next() | 0xFFFF_FF00,
+                    2 => next() & next(),
+                    _ => next(),
+                })
+                .collect();
+            let values: Vec<Known> =
+                numbers.iter().zip(&masks).map(|(bits, mask)| Known::new(*mask, *bits)).collect();
+            let result = arithmetic.transfer(&mut KnownBits, &values, 0, 1);
+            let width = arithmetic.result_bits(0, 1);
+            let claimed = result.mask & (u64::MAX >> (64 - width));
+            for _ in 0..8 {
+                let full: Vec<u64> =
+                    numbers.iter().zip(&masks).map(|(bits, mask)| bits & mask | next() & !mask).collect();
+                let computed = compute(&text, &full, 1)[0];
+                let wrong = (computed ^ result.value) & claimed;
+                assert_eq!(
+                    wrong, 0,
+                    "{text} of {full:x?} is {computed:#x}, claimed {result:x?} of {values:x?}"
+                );
+                judged += u64::from(width);
+                known += u64::from(claimed.count_ones());
+            }
+        }
+    }
+    assert!(judged > 1_000_000 && known * 4 > judged, "{known} of {judged} bits are known");
+}
+
 /// Any operands for any opcode that the table has: nothing panics.
 #[test]
 fn operands_that_do_not_fit_do_no_harm() {
@@ -165,6 +229,14 @@ fn operands_that_do_not_fit_do_no_harm() {
                 let mut results: Vec<&mut Lanes> = results.iter_mut().collect();
                 arithmetic.execute(0xFFFF_0001, &vec![&lanes; sources], &mut results);
                 arithmetic.widened(8).execute(u32::MAX, &vec![&[u64::MAX; 32]; sources], &mut results);
+                for known in [Known::new(0, 0), Known::new(0xFFFF, 0x1234), Known::from(u64::MAX)] {
+                    arithmetic.transfer(
+                        &mut KnownBits,
+                        &vec![known; sources],
+                        destinations - 1,
+                        destinations,
+                    );
+                }
                 computed += 1;
             }
         }
