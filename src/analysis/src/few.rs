@@ -8,7 +8,7 @@ use super::values::ValueId;
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::known_bits::{Known, KnownBits};
 use crate::arithmetic::{Arithmetic, Integer};
-use crate::ir::{Argument, Computing};
+use crate::ir::{Computing, Simple};
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
@@ -128,18 +128,10 @@ impl Flow<'_> {
         let sources: SmallVec<[Option<Set>; 4]> = computing
             .sources
             .iter()
-            .map(|placed| match placed.argument {
-                Argument::Constant(value) => Some(smallvec![value]),
-                Argument::Register { id, part: 0 } => {
-                    self.set_of(view, (definition.instruction, id), depth + 1)
-                }
-                Argument::Register { .. }
-                | Argument::Not(_)
-                | Argument::Special(_)
-                | Argument::Symbol { .. }
-                | Argument::Carry
-                | Argument::Sink
-                | Argument::Opaque => None,
+            .map(|placed| match placed.argument.simple() {
+                Simple::Number(value) => Some(smallvec![value]),
+                Simple::Register(id) => self.set_of(view, (definition.instruction, id), depth + 1),
+                Simple::Not(_) | Simple::Other => None,
             })
             .collect();
         arithmetic.transfer(&mut Sets, &sources, position, count)

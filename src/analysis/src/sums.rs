@@ -19,7 +19,7 @@ use super::function::Function;
 use super::values::ValueId;
 use crate::arithmetic::Integer;
 use crate::arithmetic::domain::{Domain, Function as Step};
-use crate::ir::{Argument, Computing};
+use crate::ir::{Argument, Computing, Simple};
 use crate::isa::generic::Operation;
 use crate::resolve::symbols::RegisterId;
 
@@ -160,16 +160,10 @@ impl Way<'_, '_> {
     }
 
     fn argument(&mut self, instruction: u32, argument: Argument, depth: u32) -> Option<Parts> {
-        match argument {
-            Argument::Constant(value) => Some(Parts::from(value as u32)),
-            Argument::Register { id, part: 0 } => self.sum(instruction, id, depth),
-            Argument::Register { .. }
-            | Argument::Not(_)
-            | Argument::Special(_)
-            | Argument::Symbol { .. }
-            | Argument::Carry
-            | Argument::Sink
-            | Argument::Opaque => None,
+        match argument.simple() {
+            Simple::Number(value) => Some(Parts::from(value as u32)),
+            Simple::Register(id) => self.sum(instruction, id, depth),
+            Simple::Not(_) | Simple::Other => None,
         }
     }
 }

@@ -17,7 +17,7 @@ use super::values::{JoinId, ValueId};
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::known_bits::{self, KnownBits};
 use crate::arithmetic::{Arithmetic, Integer};
-use crate::ir::{Argument, Computing};
+use crate::ir::{Argument, Computing, Simple};
 use crate::isa::generic::{Computation, Control};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
@@ -378,19 +378,14 @@ impl Run<'_, '_> {
     }
 
     fn argument(&mut self, at: u32, argument: Argument, round: u32, depth: u32) -> Option<Value> {
-        match argument {
-            Argument::Constant(value) => Some(Value::Bits(Known::from(value))),
-            Argument::Register { id, part: 0 } => self.register(at, id, round, depth),
-            Argument::Not(id) => match self.register(at, id, round, depth)? {
+        match argument.simple() {
+            Simple::Number(value) => Some(Value::Bits(Known::from(value))),
+            Simple::Register(id) => self.register(at, id, round, depth),
+            Simple::Not(id) => match self.register(at, id, round, depth)? {
                 Value::Bits(known) => Some(Value::Bits(known_bits::not(known))),
                 Value::At(_) => None,
             },
-            Argument::Register { .. }
-            | Argument::Special(_)
-            | Argument::Symbol { .. }
-            | Argument::Carry
-            | Argument::Sink
-            | Argument::Opaque => None,
+            Simple::Other => None,
         }
     }
 }

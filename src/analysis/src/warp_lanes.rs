@@ -20,7 +20,7 @@ use super::values::{JoinId, ValueId};
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::{Arithmetic, Integer};
 use crate::instruction::{Address, Base, Scalar};
-use crate::ir::{Argument, Computing, Placed};
+use crate::ir::{Argument, Computing, Placed, Simple};
 use crate::isa::generic::{Computation, Modifier, Operation, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::isa::special_registers::Extent;
@@ -465,16 +465,10 @@ impl Way<'_, '_> {
     }
 
     fn argument(&mut self, at: u32, argument: Argument) -> Option<Lanes> {
-        match argument {
-            Argument::Constant(value) => Some(number(value as u32)),
-            Argument::Register { id, part: 0 } => self.register(at, id),
-            Argument::Register { .. }
-            | Argument::Not(_)
-            | Argument::Special(_)
-            | Argument::Symbol { .. }
-            | Argument::Carry
-            | Argument::Sink
-            | Argument::Opaque => None,
+        match argument.simple() {
+            Simple::Number(value) => Some(number(value as u32)),
+            Simple::Register(id) => self.register(at, id),
+            Simple::Not(_) | Simple::Other => None,
         }
     }
 

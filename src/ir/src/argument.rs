@@ -43,7 +43,35 @@ pub enum Argument {
     Opaque,
 }
 
+/// An argument to whoever knows numbers and registers only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simple {
+    /// A number, as the bits of its type.
+    Number(u64),
+    /// All of a register.
+    Register(RegisterId),
+    /// The opposite of a predicate.
+    Not(RegisterId),
+    /// Something else.
+    Other,
+}
+
 impl Argument {
+    /// The number or the register that it is.
+    pub fn simple(self) -> Simple {
+        match self {
+            Self::Constant(value) => Simple::Number(value),
+            Self::Register { id, part: 0 } => Simple::Register(id),
+            Self::Not(id) => Simple::Not(id),
+            Self::Register { .. }
+            | Self::Special(_)
+            | Self::Symbol { .. }
+            | Self::Carry
+            | Self::Sink
+            | Self::Opaque => Simple::Other,
+        }
+    }
+
     /// The register, if it is all of one.
     pub fn register(self) -> Option<RegisterId> {
         match self {

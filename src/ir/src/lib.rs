@@ -16,5 +16,5 @@ use ptx_syntax as syntax;
 pub mod argument;
 mod computing;
 
-pub use argument::{Address, Argument, Placed};
+pub use argument::{Address, Argument, Placed, Simple};
 pub use computing::Computing;

@@ -11,7 +11,7 @@ use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::{Arithmetic, Integer, Lanes};
 use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
-use crate::ir::Computing;
+use crate::ir::{Computing, Simple};
 use crate::ir::argument::{self, Argument, Arguments, Placed};
 use crate::isa::generic::{self, BooleanOperator, Computation, Modifier, ShuffleMode, Type};
 use crate::isa::hierarchy::WARPS_OF_CTA;
@@ -304,16 +304,11 @@ impl Executing<'_> {
     }
 
     fn predicate(&self, instruction: u32, placed: Placed, depth: u32) -> Holds {
-        match placed.argument {
-            Argument::Constant(value) => self.same(value != 0),
-            Argument::Register { id, part: 0 } => self.truth(instruction, id, depth),
-            Argument::Not(id) => self.truth(instruction, id, depth).not(),
-            Argument::Register { .. }
-            | Argument::Special(_)
-            | Argument::Symbol { .. }
-            | Argument::Carry
-            | Argument::Sink
-            | Argument::Opaque => Holds::NEVER_KNOWN,
+        match placed.argument.simple() {
+            Simple::Number(value) => self.same(value != 0),
+            Simple::Register(id) => self.truth(instruction, id, depth),
+            Simple::Not(id) => self.truth(instruction, id, depth).not(),
+            Simple::Other => Holds::NEVER_KNOWN,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
-use crate::ir::{Argument, Computing};
+use crate::ir::{Computing, Simple};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::ranges;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -138,16 +138,11 @@ impl Flow<'_> {
         let sources: SmallVec<[Known; 4]> = computing
             .sources
             .iter()
-            .map(|placed| match placed.argument {
-                Argument::Constant(value) => Known::from(value),
-                Argument::Register { id, part: 0 } => self.at_first(view, (made, id), reached, depth + 1),
-                Argument::Not(id) => known_bits::not(self.at_first(view, (made, id), reached, depth + 1)),
-                Argument::Register { .. }
-                | Argument::Special(_)
-                | Argument::Symbol { .. }
-                | Argument::Carry
-                | Argument::Sink
-                | Argument::Opaque => UNKNOWN,
+            .map(|placed| match placed.argument.simple() {
+                Simple::Number(value) => Known::from(value),
+                Simple::Register(id) => self.at_first(view, (made, id), reached, depth + 1),
+                Simple::Not(id) => known_bits::not(self.at_first(view, (made, id), reached, depth + 1)),
+                Simple::Other => UNKNOWN,
             })
             .collect();
         let count = computing.results.len();
