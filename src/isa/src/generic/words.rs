@@ -175,8 +175,8 @@ words! {
     }
     /// To which CTAs of the cluster something goes.
     Multicast {
-        Cluster = "multictypes::cluster", All = "multictypes::cluster::all",
-        Mask16 = "multictypes::cluster::16b", Mask32 = "multictypes::cluster::32b",
+        Cluster = "multicast::cluster", All = "multicast::cluster::all",
+        Mask16 = "multicast::cluster::16b", Mask32 = "multicast::cluster::32b",
     }
     /// Whether a copy concerns the CTA or the CTA pair.
     CtaGroup { One = "cta_group::1", Two = "cta_group::2", }
