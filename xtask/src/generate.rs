@@ -109,9 +109,9 @@ fn cut(line: &str, most: usize) -> String {
 /// What exists where and since when.
 fn gates() -> String {
     let mut text = String::from(
-        "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. The comparison with the assembler\n\
-         asks about all of it. A cell holds the first PTX ISA version that has the feature on the target;\n\
-         a dash where no version has it.\n\n",
+        "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. `cargo xtask oracle` compares all of it with\n\
+         the assembler. A cell holds the first PTX ISA version that has the feature on the target, or a dash if\n\
+         no version has it.\n\n",
     );
     let since = |target: Target| TARGETS.iter().find(|(it, _)| *it == target).map(|&(_, since)| since);
     let _ = write!(text, "| feature |");

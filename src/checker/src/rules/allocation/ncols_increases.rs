@@ -11,13 +11,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds allocations that are larger than one which can execute before them in the same
+    /// Finds allocations that are larger than an allocation that can execute before them in the same
     /// kernel.
     ///
     /// ## Why is this bad?
-    /// The number of columns must not increase between any two allocations in the execution order
-    /// of a CTA. A kernel that breaks this can wait for ever for columns that fragmentation keeps
-    /// from it.
+    /// The number of columns must not increase between any two allocations in the execution order of a CTA.
+    /// A kernel that breaks this can wait forever for columns that are free but not adjacent.
     ///
     /// ## Example
     /// ```ptx

@@ -16,12 +16,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds paths on which more columns are allocated than Tensor Memory has, with no `dealloc`
-    /// between: more than 512, or 576 on `sm_107`.
+    /// Finds paths that allocate more columns than Tensor Memory has, without a `dealloc` in between: more
+    /// than 512, or 576 on `sm_107`.
     ///
     /// ## Why is this bad?
-    /// An allocation that cannot be served blocks until columns are free, and the kernel waits for
-    /// itself.
+    /// An allocation that cannot be satisfied blocks until columns are free. The kernel waits for itself.
     ///
     /// ## Example
     /// ```ptx

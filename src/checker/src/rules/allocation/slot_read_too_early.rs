@@ -17,18 +17,21 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads of the slot in shared memory to which `alloc` writes its address, on a path from
-    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before, nor
-    /// the read of a flag that acquires, by itself or by a fence behind it. An
-    /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
-    /// nothing behind it; nor does a barrier of one warp (`bar.warp.sync`), or a named one in which the warp
-    /// that allocates, or the one that reads, has no part. What a function loads that is called and given the
-    /// address of the slot, it loads where it is called. Where the load and the `alloc` are under
-    /// conditions of which it is not known how they go together, nothing is said, nor of paths past a loop with a
-    /// barrier in it, as if that had nothing to do.
+    /// Finds loads of the slot in shared memory to which `alloc` writes its address, if a path from the
+    /// start of the kernel reaches the load without that `alloc`, and without a barrier, a wait on an
+    /// mbarrier, or an acquiring read of a flag (by itself or by a fence after it).
+    ///
+    /// - An `alloc` of one warp does not order the loads of another warp.
+    /// - A barrier that all warps pass before the `alloc` orders nothing after it. Neither does a barrier
+    ///   of one warp (`bar.warp.sync`), or a named barrier in which the allocating or the reading warp does
+    ///   not take part.
+    /// - A load in a function that gets the address of the slot counts at the call.
+    ///
+    /// Nothing is reported if the load and the `alloc` are under conditions whose relation is unknown, or
+    /// on paths past a loop that contains a barrier, as if the loop were skipped.
     ///
     /// ## Why is this bad?
-    /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
+    /// Another warp executes the `alloc`. Without a barrier its result may not be visible yet.
     ///
     /// ## Example
     /// ```ptx

@@ -16,12 +16,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an allocation that is used or deallocated again after its `dealloc`: the address comes
-    /// from the same slot in shared memory, or is the same value, and no `alloc` lies between. Two
-    /// instructions that stand under different conditions, as those of two warp roles do, are left
-    /// alone: no run may execute both. But where the numbers of the threads say that two warps execute
-    /// them, every run does: of two that deallocate, one is the second, and what one warp deallocates
-    /// before a barrier, another one does not use behind it.
+    /// Finds an allocation that is used or freed again after its `dealloc`: the address comes from the same
+    /// slot in shared memory, or is the same value, and there is no `alloc` in between.
+    ///
+    /// Two instructions under different conditions, such as those of two warp roles, are not reported:
+    /// perhaps no run executes both. The exception is a condition on thread numbers that shows that every
+    /// run executes both in two warps. Then the second of two `dealloc`s is reported, and so is a use after
+    /// a barrier that follows the `dealloc` of another warp.
     ///
     /// ## Why is this bad?
     /// The columns may belong to another CTA by then.

@@ -8,13 +8,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a wait for a phase of an mbarrier at which nothing in the whole kernel arrives: no arrival, no
-    /// `commit`, nor a copy, of which the bytes alone complete no phase. The parity of such a wait is 0, begins
-    /// with 0, or is turned or counted by a loop around it. Kernels that arrive at an mbarrier of which it is not
-    /// known which one it is, are left alone.
+    /// Finds a wait for a phase of an mbarrier at which nothing in the whole kernel arrives: no arrival and
+    /// no `commit`. A copy does not count, as bytes alone complete no phase. The parity of the wait is 0,
+    /// starts with 0, or is flipped or counted by a loop around the wait. Kernels that arrive at an unknown
+    /// mbarrier are not checked.
     ///
-    /// And a wait for the first phase of an mbarrier that is initialised with more arrivals than can come before
-    /// that phase is over: each thread arrives once only, or has to wait for it before it arrives again.
+    /// Also finds a wait for the first phase of an mbarrier whose count is larger than the number of
+    /// arrivals that are possible before the phase completes: each thread arrives once only, or must wait
+    /// for the mbarrier before it arrives again.
     ///
     /// ## Why is this bad?
     /// The wait never ends.

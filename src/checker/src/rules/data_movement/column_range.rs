@@ -14,17 +14,18 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a
-    /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
-    /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
-    /// which their address is derived, also in functions that are given the address.
+    /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a known
+    /// column plus the columns of the shape is over 512 (576 on `sm_107`).
     ///
-    /// A second half of `.16x32bx2` that begins before it counts, too. Where warps add columns by their number,
-    /// as `(tid >> 7) << 8` does, those count that every block has and that certainly load or store.
+    /// Also finds those, and accumulators, A, metadata and scales, that reach past the end of the
+    /// allocation from which their address is derived, also in functions that get the address. The second
+    /// half of `.16x32bx2` must not begin before the allocation either. If warps add columns by their
+    /// number, as `(tid >> 7) << 8` does, only warps count that every CTA has and that certainly load or
+    /// store.
     ///
     /// ## Why is this bad?
-    /// There are no such columns to access, or they belong to another CTA. The assembler does not
-    /// look at values in registers.
+    /// These columns do not exist, or belong to another CTA. The assembler does not look at values in
+    /// registers.
     ///
     /// ## Example
     /// ```ptx

@@ -12,13 +12,14 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Finds a `ld`, and an operand of a multiply in Tensor Memory (A, its sparsity metadata, the scales), of which
-    /// no column is one that anything in the whole kernel writes: no multiply, `st`, `cp` or `shift`. Kernels
-    /// that do not allocate, that write nothing, or columns of which it is not known which they are, are left alone.
+    /// Finds a `ld`, and an operand of a multiply in Tensor Memory (A, its sparsity metadata, the scales),
+    /// that reads only columns which nothing in the whole kernel writes: no multiply, `st`, `cp` or
+    /// `shift`. Kernels are not checked if they do not allocate, if they write nothing, or if they write
+    /// columns that are not known.
     ///
     /// ## Why is this bad?
-    /// What is allocated is not initialised: these columns hold what an earlier kernel left there. Often the column
-    /// is wrong that is added to the address, or a copy is missing.
+    /// Allocated columns are not initialized: they contain what an earlier kernel left there. Often the
+    /// column that is added to the address is wrong, or a copy is missing.
     ///
     /// ## Example
     /// ```ptx

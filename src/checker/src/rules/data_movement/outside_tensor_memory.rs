@@ -11,12 +11,12 @@ const LANES: u64 = TensorMemory::LANES as u64;
 
 rule! {
     /// ## What it does
-    /// Finds addresses in Tensor Memory whose known bits name a lane past the last one, 127. Of A, the
-    /// sparsity metadata, the scales and the lookup table of a multiply it finds columns past the last
-    /// one, too; `column-range` and `accumulator-columns` judge the others.
+    /// Finds addresses in Tensor Memory whose known bits name a lane past the last one, 127. For A, the
+    /// sparsity metadata, the scales and the lookup table of a multiply, it also finds columns past the
+    /// last one. `column-range` and `accumulator-columns` check the other columns.
     ///
     /// ## Why is this bad?
-    /// There is no such cell. The assembler does not look at values in registers.
+    /// This cell does not exist. The assembler does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx

@@ -7,12 +7,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a multicast `commit` whose known `ctaMask` names no CTA, or one that the cluster of its
+    /// Finds a multicast `commit` whose known `ctaMask` names no CTA, or a CTA that the cluster of its
     /// kernel does not have.
     ///
     /// ## Why is this bad?
-    /// Each bit of the mask is the rank of a CTA whose mbarrier is signalled. Without one nobody
-    /// learns that the operations are complete, and there is no mbarrier in a CTA that does not exist.
+    /// Each bit of the mask is the rank of a CTA whose mbarrier is signaled. Without a bit, nobody learns
+    /// that the operations are complete. A CTA that does not exist has no mbarrier.
     ///
     /// ## Example
     /// ```ptx

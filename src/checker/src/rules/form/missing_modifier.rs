@@ -7,10 +7,11 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 without a modifier that they must have.
+    /// Finds instructions outside tcgen05 that lack a required modifier.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. Types are never left out in PTX, and few other words may be.
+    /// The assembler refuses the module. PTX never lets you leave out a type, and few other modifiers are
+    /// optional.
     ///
     /// ## Example
     /// ```ptx

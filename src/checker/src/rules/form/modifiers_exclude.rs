@@ -6,12 +6,12 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 whose modifiers do not go together: one that excludes another, or needs another
-    /// that is missing.
+    /// Finds instructions outside tcgen05 with modifiers that cannot be combined: one excludes another, or
+    /// needs another that is missing.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. The ISA gives most instructions several forms, and each form has its own
-    /// modifiers: only `.s32` saturates in `add`, only `.f32` flushes subnormals.
+    /// The assembler refuses the module. Most instructions have several forms in the ISA, and each form has
+    /// its own modifiers: in `add`, only `.s32` saturates and only `.f32` flushes subnormals.
     ///
     /// ## Example
     /// ```ptx

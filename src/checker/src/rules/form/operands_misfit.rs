@@ -11,9 +11,9 @@ use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, UnaryOperator};
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 with too few or too many operands, and with operands that do not look as
-    /// they have to: an address without its brackets, a vector where one value stands, `-r` or `[r-4]`, which would
-    /// have to be computed, `_` where a value is read.
+    /// Finds instructions outside tcgen05 with too few or too many operands, and with operands of the wrong
+    /// kind: an address without brackets, a vector instead of a single value, an expression such as `-r` or
+    /// `[r-4]`, `_` where a value is read.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.

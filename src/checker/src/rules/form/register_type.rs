@@ -10,17 +10,17 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds operands outside tcgen05 of another type than their position takes: a predicate or a register of
-    /// another width, an integer where a float is computed, a special register, a variable or a literal where a
-    /// register stands, elements of a vector that do not go together.
+    /// Finds operands outside tcgen05 of the wrong type: a predicate or a register of another width, an
+    /// integer where a float is computed, a special register, a variable or a literal instead of a
+    /// register, elements of a vector whose types do not match.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. A register of bits (`.b32`) stands for each type of its size, signed and
-    /// unsigned integers go together, and floats only with themselves. Loads, stores and `cvt` take wider registers
-    /// as well.
+    /// The assembler refuses the module. A register of bits (`.b32`) works for every type of its size,
+    /// signed and unsigned integers work for each other, and floats only for themselves. Loads, stores and
+    /// `cvt` also take wider registers.
     ///
-    /// An address is generic unless the instruction names a state space, and has 64 bits then, as one in global
-    /// memory has: `ld.b32 r0, [r1]` with an address in shared memory of 32 bits lacks its `.shared`.
+    /// An address is generic and has 64 bits unless the instruction names a state space; so does an address
+    /// in global memory. `ld.b32 r0, [r1]` with a 32-bit address in shared memory lacks `.shared`.
     ///
     /// ## Example
     /// ```ptx

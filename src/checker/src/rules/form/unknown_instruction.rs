@@ -7,12 +7,11 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds opcodes that start with `tcgen05.` and name no operation.
+    /// Finds opcodes that start with `tcgen05.` but name no operation.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. The words of an operation such as `mma.ws`,
-    /// `ld.red` or `wait::ld` stand directly behind `tcgen05.`; other qualifiers follow in any
-    /// order.
+    /// The assembler refuses the instruction. The name of an operation such as `mma.ws`, `ld.red` or
+    /// `wait::ld` follows directly after `tcgen05.`. Other qualifiers follow in any order.
     ///
     /// ## Example
     /// ```ptx

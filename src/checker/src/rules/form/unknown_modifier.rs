@@ -8,8 +8,8 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 with a modifier that they do not have, or not twice. A word of another
-    /// instruction that the assembler does not look at is left alone.
+    /// Finds instructions outside tcgen05 with a modifier that they do not have, or that they have only
+    /// once. Modifiers of other instructions that the assembler ignores are not reported.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.

@@ -10,11 +10,11 @@ use crate::words::{list_words, similar};
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 that PTX does not have.
+    /// Finds instructions that PTX does not have, outside tcgen05.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. A kernel for Blackwell is mostly made of these: waits at mbarriers,
-    /// copies in bulk, fences and arithmetic.
+    /// The assembler refuses the module. Most instructions of a Blackwell kernel are outside tcgen05: waits
+    /// at mbarriers, bulk copies, fences and arithmetic.
     ///
     /// ## Example
     /// ```ptx

@@ -13,12 +13,12 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds elements of register vectors that cannot stand there: `_`, an address, a constant
-    /// in a vector that is written, and a register that a load would write twice.
+    /// Finds elements of register vectors that are not allowed there: `_`, an address, a constant in a
+    /// vector that is written, and a register that a load would write twice.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction; a repeated destination only in its back end, with a
-    /// message that names neither line nor register.
+    /// The assembler refuses the instruction. It finds a repeated destination only in its back end, with a
+    /// message that names neither the line nor the register.
     ///
     /// ## Example
     /// ```ptx

@@ -10,12 +10,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `.sync.aligned` instructions that are guarded by, or can only be reached through, a
-    /// condition that holds for one thread of a warp.
+    /// Finds `.sync.aligned` instructions that are guarded by, or can be reached only through, a condition
+    /// that is true for one thread of a warp.
     ///
     /// ## Why is this bad?
-    /// All threads of the warp must execute them together. One thread alone waits for the others
-    /// for ever, or the behaviour is undefined.
+    /// All threads of the warp must execute them together. A single thread waits for the others forever, or
+    /// the behavior is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -9,13 +9,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `.sync.aligned` instructions that some threads of a warp execute and others do not: behind a
-    /// condition on `%tid` or `%laneid` that parts a warp, or behind an `exit` or `ret` of some of its
-    /// threads.
+    /// Finds `.sync.aligned` instructions that only some threads of a warp execute: after a condition on
+    /// `%tid` or `%laneid` that splits a warp, or after an `exit` or `ret` of some of its threads.
     ///
     /// ## Why is this bad?
-    /// All threads of the warp must execute them together, and none may have exited; otherwise the
-    /// behaviour is undefined.
+    /// All threads of the warp must execute them together, and none may have exited. Otherwise the behavior
+    /// is undefined.
     ///
     /// ## Example
     /// ```ptx

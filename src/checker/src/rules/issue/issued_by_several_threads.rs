@@ -12,14 +12,13 @@ use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
-    /// Finds `mma`, `cp`, `shift` and `commit` behind a condition that holds for several threads of a
-    /// warp, such as an election the wrong way round; and `mma`, `cp` and `shift` of one address that
-    /// one thread of each of several warps executes, in a kernel whose `.reqntid` says that there are
-    /// several.
+    /// Finds `mma`, `cp`, `shift` and `commit` after a condition that is true for several threads of a
+    /// warp, such as an inverted election. Also `mma`, `cp` and `shift` of one address that one thread of
+    /// each of several warps executes, in a kernel whose `.reqntid` gives it several warps.
     ///
     /// ## Why is this bad?
-    /// Each thread that executes one of these starts the whole operation. The accumulator gets the
-    /// product several times, and an mbarrier several arrivals.
+    /// Each thread that executes one of these starts the whole operation. The product is added to the
+    /// accumulator several times, and an mbarrier gets several arrivals.
     ///
     /// ## Example
     /// ```ptx

@@ -8,12 +8,12 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds `alloc`, `dealloc` and `relinquish_alloc_permit` with `.cta_group::2` that only one CTA of a
-    /// pair executes: all of them stand behind a condition on `%cluster_ctarank` that is false in the other
+    /// pair executes: all of them are after a condition on `%cluster_ctarank` that is false in the other
     /// CTA.
     ///
     /// ## Why is this bad?
-    /// One warp of each CTA of the pair has to execute them. The CTA that does waits for its peer for
-    /// ever, or the behaviour is undefined.
+    /// One warp of each CTA of the pair must execute them. A single CTA waits for its peer forever, or the
+    /// behavior is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -13,20 +13,21 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
-    /// A load is complete when one of its registers has been used, or one of a later load of the same
-    /// columns. One that stands under a condition of its own is left alone where nothing will use
-    /// what it loaded.
+    /// Finds a `tcgen05.fence::before_thread_sync` after a `ld` or `st` without a `wait` in between.
     ///
-    /// Where it is known who is handed what is not complete, or the same thread goes on with it, the rules for
-    /// that say it.
+    /// These cases are not reported:
     ///
-    /// A `wait::ld` that follows the fence before the thread signals is as good: a load has nothing that
-    /// another thread would have to see.
+    /// - A load is complete when one of its registers has been used, or a register of a later load of the
+    ///   same columns.
+    /// - A load under a condition of its own is not reported if nothing uses its result.
+    /// - If it is known which thread gets the incomplete result, or if the same thread continues with it,
+    ///   another rule reports it.
+    /// - A `wait::ld` between the fence and the signal is as good as one before the fence: a load writes
+    ///   nothing that another thread must see.
     ///
     /// ## Why is this bad?
-    /// The fence orders operations, it does not wait for them. The thread that is signalled next
-    /// may overwrite what is still being read, or read what is not yet written.
+    /// The fence orders operations, but does not wait for them. The thread that is signaled next may
+    /// overwrite what is still read, or read what is not written yet.
     ///
     /// ## Example
     /// ```ptx

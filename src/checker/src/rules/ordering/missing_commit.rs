@@ -15,14 +15,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma`, `cp` or `shift` of a kernel from which no `tcgen05.commit` of the same
-    /// `.cta_group` can be reached, or which is issued by other threads than every one of them; and a `mma` in
-    /// a loop whose rounds commit before they multiply, so that nothing follows that of the last one.
+    /// Finds a `mma`, `cp` or `shift` of a kernel that no `tcgen05.commit` of the same `.cta_group`
+    /// follows, or that other threads issue than all such commits. Also a `mma` in a loop whose iterations
+    /// commit before they multiply, so that no commit follows the multiply of the last iteration.
     ///
     /// ## Why is this bad?
-    /// `commit` is the only way to learn that they are complete. A `cp` or `shift` may also be ordered
-    /// before what another thread does, with `tcgen05.fence::before_thread_sync` behind it: that
-    /// thread commits.
+    /// `commit` is the only way to learn that the operations are complete. A `cp` or `shift` can also be
+    /// ordered before operations of another thread by a `tcgen05.fence::before_thread_sync` after it: then
+    /// the other thread commits.
     ///
     /// ## Example
     /// ```ptx

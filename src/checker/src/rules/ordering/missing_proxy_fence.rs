@@ -9,22 +9,23 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma` or `cp` behind a store or a `cp.async` to shared memory in the same thread with no
-    /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
-    /// another variable than those that the descriptors point to is left alone, and so is one to other bytes
-    /// than theirs, where it is known which those are, to a word that the kernel itself loads, and to a variable
-    /// that no matrix fits into; an atomic operation or a reduction is one only on such a variable as they
-    /// point to.
+    /// Finds a `mma` or `cp` after a store or a `cp.async` to shared memory in the same thread without a
+    /// `fence.proxy.async` in between, in kernels without bulk loads into shared memory.
     ///
-    /// Where other threads than those of the `mma` store, they are found if nothing in the kernel is such a fence,
-    /// and a descriptor certainly points to the variable. So they are in kernels that load in bulk, into other
-    /// variables only; and where nothing is loaded in bulk, a `cp.async` to an array without a size counts as well.
+    /// These stores are not reported: to a variable that no descriptor points to, to other bytes than those
+    /// of the matrices if both are known, to a location that the kernel itself loads, and to a variable
+    /// that is too small for a matrix. Atomic operations and reductions count only on a variable that a
+    /// descriptor points to.
     ///
-    /// In kernels without any such fence, bulk copies to global memory are found that read what threads have stored.
+    /// If other threads than those of the `mma` store, the store is reported only if the kernel contains no
+    /// such fence and a descriptor certainly points to the variable. The same applies to kernels with bulk
+    /// loads, if these go to other variables. In kernels without bulk loads, a `cp.async` to an array
+    /// without a size counts as well. In kernels without any such fence, bulk copies to global memory are
+    /// reported that read what threads have stored.
     ///
     /// ## Why is this bad?
-    /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
-    /// one. Without the fence they may read what was there before.
+    /// `mma` and `cp` read shared memory through the async proxy, and the store uses the generic proxy.
+    /// Without the fence they may read the old contents.
     ///
     /// ## Example
     /// ```ptx

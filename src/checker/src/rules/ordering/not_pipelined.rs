@@ -14,15 +14,19 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds two `mma`, `cp` or `shift` of one thread that access the same cells of Tensor Memory, are no
-    /// pipelined pair, and have no wait on an mbarrier and no barrier on any path between: two
-    /// multiplies whose accumulators overlap but differ in address or shape, the accumulator of one as A,
-    /// metadata or scales of the next, a copy onto an accumulator, copies and shifts of the same cells.
-    /// What is not certainly the same is left alone.
+    /// Finds two `mma`, `cp` or `shift` of one thread that access the same cells of Tensor Memory, are not
+    /// a pipelined pair, and have no wait on an mbarrier and no barrier on any path between them.
+    ///
+    /// - Two multiplies whose accumulators overlap but differ in address or shape.
+    /// - A multiply that uses the accumulator of another as A, metadata or scales.
+    /// - A copy onto an accumulator.
+    /// - Copies and shifts of the same cells.
+    ///
+    /// Nothing is reported if the cells are not certainly the same.
     ///
     /// ## Why is this bad?
-    /// The operations are asynchronous, and complete in any order: only the pairs that the ISA lists
-    /// execute as they were issued.
+    /// The operations are asynchronous and complete in any order. Only the pairs that the ISA lists execute
+    /// in the order of issue.
     ///
     /// ## Example
     /// ```ptx

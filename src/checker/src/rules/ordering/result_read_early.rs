@@ -18,15 +18,17 @@ use crate::rules::{Checker, Code, labelled, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads and stores of Tensor Memory behind a `mma`, `cp` or `shift` of the same thread
-    /// with no wait on an mbarrier and no barrier on any path between. A barrier counts only if a thread
-    /// can have waited on an mbarrier before it. Accesses that are provably disjoint are left alone. In a
-    /// loop, a wait behind the load is none for what is issued again in the next round: there, loads and
-    /// stores of the same columns are found that are always reached before the first wait; and elsewhere
-    /// those that a warp gets to which executes none of the waits.
+    /// Finds loads and stores of Tensor Memory after a `mma`, `cp` or `shift` of the same thread with no
+    /// wait on an mbarrier and no barrier on any path in between.
+    ///
+    /// - A barrier counts only if a thread can have waited on an mbarrier before it.
+    /// - Accesses that are provably disjoint are not reported.
+    /// - In a loop, a wait after the load does not order the operations of the next iteration. There, loads
+    ///   and stores of the same columns are reported that are always reached before the first wait.
+    /// - Outside of loops, those are reported that a warp reaches which executes none of the waits.
     ///
     /// ## Why is this bad?
-    /// The operation is asynchronous: `ld` reads the accumulator before the multiply is done, `st`
+    /// The operation is asynchronous: `ld` reads the accumulator before the multiply is complete, `st`
     /// overwrites what it reads.
     ///
     /// ## Example

@@ -8,13 +8,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an `mbarrier.arrive` behind a `tcgen05.st` with no `wait::st` between, or behind a
-    /// `tcgen05.ld` with no `wait::ld` between whose registers are read only afterwards. Where another warp is
-    /// known to write what is loaded then, or to access what is stored, `handed-over-before-wait` says so instead.
+    /// Finds an `mbarrier.arrive` after a `tcgen05.st` without a `wait::st` in between, or after a
+    /// `tcgen05.ld` without a `wait::ld` in between whose registers are read only later. If another warp is
+    /// known to write the loaded columns then, or to access the stored ones, `handed-over-before-wait`
+    /// reports it instead.
     ///
     /// ## Why is this bad?
-    /// A thread must wait for its operations before it signals another thread that may access the
-    /// same Tensor Memory. Some shipped kernels do not, so this only informs.
+    /// A thread must wait for its operations before it signals another thread that may access the same
+    /// Tensor Memory. Some shipped kernels do not wait, so the finding is an info.
     ///
     /// ## Example
     /// ```ptx

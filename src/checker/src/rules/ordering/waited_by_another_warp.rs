@@ -9,12 +9,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `tcgen05.st` in a kernel whose every `wait::st` is executed by other warps than the
-    /// store.
+    /// Finds a `tcgen05.st` in a kernel whose every `wait::st` is executed by other warps than the store.
     ///
     /// ## Why is this bad?
-    /// `wait::st` waits for the stores of the thread that executes it. Nobody waits for this one: what
-    /// it writes may be read too early.
+    /// `wait::st` waits for the stores of the thread that executes it. Nothing waits for this store: its
+    /// result may be read too early.
     ///
     /// ## Example
     /// ```ptx

@@ -14,12 +14,12 @@ use crate::words::{list_words, similar};
 
 rule! {
     /// ## What it does
-    /// Finds registers, variables, guards, labels and functions that no declaration in an enclosing scope
-    /// declares; registers and variables before their use.
+    /// Finds registers, variables, guards, labels and functions without a declaration in an enclosing
+    /// scope. Registers and variables must be declared before their use.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. `.reg .b32 %r<10>;` declares `%r0` to `%r9`, and a name
-    /// ends with the `}` of its scope.
+    /// The assembler refuses the module. `.reg .b32 %r<10>;` declares `%r0` to `%r9`, and a name is valid
+    /// until the `}` of its scope.
     ///
     /// ## Example
     /// ```ptx

@@ -13,12 +13,12 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions, qualifiers, kinds and operands that the module's target does not have,
-    /// though it has tcgen05.
+    /// Finds instructions, qualifiers, kinds and operands that the module's target does not have, although
+    /// it has tcgen05.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. Not every Blackwell part has everything: integer kinds,
-    /// `shift`, `ld.red` and `.scale_vec` depend on the target.
+    /// The assembler refuses the module. Blackwell parts differ: integer kinds, `shift`, `ld.red` and
+    /// `.scale_vec` depend on the target.
     ///
     /// ## Example
     /// ```ptx
