@@ -19,8 +19,9 @@ rule! {
     /// signed and unsigned integers work for each other, and floats only for themselves. Loads, stores and
     /// `cvt` also take wider registers.
     ///
-    /// An address is generic and has 64 bits unless the instruction names a state space; so does an address
-    /// in global memory. `ld.b32 r0, [r1]` with a 32-bit address in shared memory lacks `.shared`.
+    /// An address is generic and has 64 bits unless the instruction names a state space. An address in
+    /// global memory has 64 bits too. `ld.b32 r0, [r1]` with a 32-bit address in shared memory lacks
+    /// `.shared`.
     ///
     /// ## Example
     /// ```ptx
