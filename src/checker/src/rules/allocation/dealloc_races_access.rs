@@ -181,7 +181,7 @@ fn moved_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mu
     let executing = OnceCell::new();
     let pairs = flow.pairs(role, |pair| {
         let executing = executing.get_or_init(|| flow.executing(None));
-        // Where one thread gets to the access, all of those do that nothing but themselves keeps away.
+        // If one thread reaches the access, so do all threads that are excluded by nothing but their own conditions.
         let loads = executing.of_those_there(pair.first.instruction, Extent::Cta);
         let frees = executing.of(pair.then.instruction);
         loads.zip(frees).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))

@@ -101,7 +101,7 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
         _ => Role::None,
     };
     let is_other = |pair: Pair| pair.first.instruction != pair.then.instruction;
-    // Behind the one that is freed there is no other.
+    // No other allocation follows the one that is freed.
     let executing = flow.executing(None);
     let happens = |event: Event| executing.of(event.instruction).is_some_and(|it| it.warps() > 0);
     let size = |event: Event| flow.decoded(event).and_then(|decoded| checker.columns(decoded));
@@ -134,10 +134,10 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
     }
 }
 
-/// Ways out of a kernel that are looked at.
+/// How many exits of a kernel are examined.
 const MOST_WAYS_OUT: usize = 8;
 
-/// A condition that is the same for all threads of the block, and a `ret` behind it before anything is
+/// A condition that is uniform in the CTA, and a `ret` after it before anything is
 /// deallocated.
 fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary() else { return };

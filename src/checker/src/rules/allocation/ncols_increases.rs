@@ -83,7 +83,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// An allocation that is larger in a round of a counted loop than in the round before.
+/// An allocation that is larger in an iteration of a counted loop than in the previous one.
 fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     for event in flow.events() {
         let Some(alloc) = flow.alloc(*event) else { continue };

@@ -79,7 +79,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// One of two numbers, of which one cannot be one of columns.
+/// One of two numbers, one of which is not a valid number of columns.
 fn either(
     checker: &Checker<'_>,
     decoded: &Decoded<'_>,
@@ -114,7 +114,7 @@ fn wrong_bits(set: u32, exclusive: bool, memory: TensorMemory) -> Option<String>
     Some(format!("its bits {set:#x} are set, whatever the others are: {what}"))
 }
 
-/// What is said of a number that is none of columns.
+/// The message for an invalid number of columns.
 fn must_be(operation: &str, exclusive: bool, memory: TensorMemory) -> String {
     format!("`nCols` of `{operation}` must be {}", memory.sizes(exclusive))
 }

@@ -82,7 +82,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What an instruction's address in Tensor Memory is made of.
+/// What an instruction's address in Tensor Memory is computed from.
 fn place_of(flow: &Flow<'_>, event: Event) -> Option<Place> {
     if !matches!(event.action, Action::Tensor { .. }) {
         return None;
@@ -94,7 +94,7 @@ fn place_of(flow: &Flow<'_>, event: Event) -> Option<Place> {
     }
 }
 
-/// Addresses that are loaded from a word which nothing in the kernel writes, while `alloc` writes to others.
+/// Addresses that are loaded from a location which nothing in the kernel writes, while `alloc` writes others.
 fn beside_slot(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut judged: Vec<Slot> = Vec::new();
     for event in flow.events() {

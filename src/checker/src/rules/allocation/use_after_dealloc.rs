@@ -94,8 +94,8 @@ fn same_allocation(flow: &Flow<'_>, pair: Pair, freed: &Place, columns: Option<u
     }
 }
 
-/// Whether what an instruction frees was loaded in the round of a loop that it stands in, as far as that can be
-/// seen: what a register carries from one round to the next is another allocation's address.
+/// Whether the address that an instruction frees was loaded in the same iteration of its loop, as far as that
+/// can be seen: a register that is carried from one iteration to the next has another allocation's address.
 fn is_of_this_round(flow: &Flow<'_>, event: Event) -> bool {
     /// Copies of a register of a register.
     const MOST: usize = 8;
@@ -173,8 +173,8 @@ fn is_ordered(flow: &Flow<'_>, pair: Pair) -> bool {
     flow.events().iter().filter(|event| event.action == Action::Barrier).any(is_between)
 }
 
-/// Where a thread has gone past an `alloc` that another one may execute, on the way to a barrier at which both
-/// meet: behind the barrier, all of these may use what was allocated. `between` are the blocks on the way.
+/// Where a thread has bypassed an `alloc` that another one may execute, on the path to a barrier at which
+/// both meet: after the barrier, all of them may use the allocation. `between` are the blocks on the path.
 fn passed_by(flow: &Flow<'_>, alloc: u32, barrier: BlockId, between: &FxHashSet<BlockId>) -> Vec<u32> {
     let cfg = flow.cfg();
     let Some(block) = cfg.block_of(alloc) else { return Vec::new() };
@@ -293,7 +293,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             )
         };
         let mut found = pairs(&[]);
-        // Who goes past an `alloc` takes long to find out, and matters only where something was found.
+        // Which threads bypass an `alloc` is expensive to compute, and matters only if something was found.
         if !found.is_empty() && flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
             found = pairs(&beside_allocs(&flow));
         }

@@ -58,7 +58,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for arrival in flow.mbarriers().iter().filter(|used| used.how == Use::Arrives) {
             let opcode = unit.operations.of(arrival.instruction);
-            // What is relaxed hands nothing over by itself.
+            // A relaxed arrival orders nothing by itself.
             if opcode.has(Modifier::Semantics(Semantics::Relaxed)) {
                 continue;
             }

@@ -79,7 +79,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let mut reported = FxHashSet::default();
         for ForOthers { commit, operand, mask, wait, rank, cluster } in flow.commits_for_other_pairs() {
-            // What is unrolled has one cause.
+            // Unrolled copies have one cause.
             if !reported.insert(wait.instruction) {
                 continue;
             }

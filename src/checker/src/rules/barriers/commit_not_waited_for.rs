@@ -96,7 +96,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // A commit tracks what those before it do.
         let unwatched = flow.unreached(Direction::Backward, |event| {
             if !flow.is_own(event) {
-                // It may be one to what is waited on.
+                // It may be a commit to an mbarrier that is waited on.
                 return Role::Gen.only_if(flow.operation(event) == Some(Operation::Commit));
             }
             match waited_at.get(&event.instruction) {

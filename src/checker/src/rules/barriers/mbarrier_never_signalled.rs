@@ -84,7 +84,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
         let own: Option<Vec<_>> = used.iter().filter(|it| it.how.arrives()).map(|it| it.mbarrier).collect();
-        // What is called may signal anything.
+        // A called function may signal anything.
         let Some((own, of_callees)) = own.zip(flow.mbarriers_of_callees(Use::arrives)) else { continue };
         let signalled = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
         // A kernel that signals nothing has other findings.
@@ -94,13 +94,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut never: Vec<(&Used, Mbarrier)> = Vec::new();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };
-            // With the other parity, the phase before the first is over at once.
+            // With the other parity, the wait ends at once: the phase before the first counts as complete.
             if !flow.may_be_one_of(&mbarrier, &signalled) && flow.waits_for_first(wait) {
                 never.push((wait, mbarrier));
             }
         }
-        // Where a loop over a ring is unrolled, each of its mbarriers is waited on by itself, and in the rounds that
-        // are left any of them: that has one cause.
+        // If a loop over a ring is unrolled, each of its mbarriers has a wait of its own, and the remaining
+        // iterations wait on any of them: that has one cause.
         let rings: FxHashSet<Mbarrier> =
             never.iter().map(|(_, it)| *it).filter(Mbarrier::is_of_ring).collect();
         let ring_of = |mbarrier: &Mbarrier| {

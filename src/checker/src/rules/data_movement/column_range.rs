@@ -119,7 +119,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             return;
         }
         let name = checker.unit.source.slice(flow.span(event));
-        // What is stored behind an `alloc` of another function is not followed: nothing may be.
+        // Stores after an `alloc` of another function are not followed: there may be none.
         let load = place.load.filter(|_| flow.is_own(alloc));
         let message = if !slots.is_overwritten(flow, slot, load) {
             format!("`{name}` reaches to column {end} of an allocation of {size}")
@@ -157,8 +157,8 @@ fn may_be_past(flow: &Flow<'_>, event: Event, columns: &Columns, size: u32) -> b
     is_open && event.through.is_none() && flow.is_own(event)
 }
 
-/// The first column of an access in the first round of a counted loop in which it reaches past its allocation, and
-/// which round that is.
+/// The first column of an access in the first iteration of a counted loop in which it reaches past its
+/// allocation, and the number of that iteration.
 fn past_in_rounds(
     flow: &Flow<'_>,
     (event, address): (Event, &Address<'_>),
@@ -176,7 +176,7 @@ fn past_in_rounds(
         (value.slot() == place.slot()).then_some(())?;
         Some((value.column()?, round + 1))
     });
-    // What is more counts backwards.
+    // A larger number counts backwards.
     let is_past = |column: u32| column < 1 << 15 && column + columns.reach() > size;
     columns_of.into_iter().find(|(column, _)| is_past(*column))
 }

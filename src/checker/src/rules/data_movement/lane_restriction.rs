@@ -67,7 +67,7 @@ fn due(lanes: u32) -> String {
     }
 }
 
-/// The same of lanes that are known warp by warp.
+/// The same for lanes that are known for each warp.
 fn of_warps(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (flow, event, address, shape) in accesses(checker) {
         let Some(decoded) = flow.decoded(event) else { continue };

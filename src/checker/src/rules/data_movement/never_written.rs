@@ -85,7 +85,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = FxHashSet::default();
         for Read { event, address, columns } in read {
             let (first, last) = columns.place().columns_between();
-            // What is unrolled reads the same again.
+            // Unrolled copies read the same columns again.
             if !written.misses(&columns) || !reported.insert((columns.place().root, first, columns.count())) {
                 continue;
             }
@@ -119,7 +119,7 @@ fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<Columns>, Vec<Read<'a>>)> {
     let mut read = Vec::new();
     let mut add = |event: Event| -> Option<()> {
         let Some(instruction) = flow.instruction(event) else {
-            // Of what is not understood, only this is known.
+            // Of an instruction that is not understood, only this is known.
             let pending = flow.operation(event).and_then(Pending::of);
             return (!matches!(pending, Some(Pending::Operation | Pending::Store))).then_some(());
         };

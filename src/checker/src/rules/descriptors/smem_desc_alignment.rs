@@ -44,7 +44,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    // What many descriptors are made of is one mistake.
+    // A value from which many descriptors are computed is one mistake.
     let mut seen: FxHashMap<u32, Seen> = FxHashMap::default();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
@@ -113,7 +113,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Whether it is known that the leading dimension of a matrix counts. That of one which is swizzled and contiguous along
-/// K is taken for 1, whatever stands there.
+/// K is taken for 1, whatever its value.
 fn leading_counts(multiply: &Descriptors, name: &str) -> bool {
     let descriptor = multiply.descriptors.iter().find(|descriptor| descriptor.name == name);
     let is_transposed = match name {

@@ -199,7 +199,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Of the descriptors that are the same but for the steps along K in the constants of which they are made: the first
+/// Of the descriptors that differ only by steps along K in the constants that they are built from: the first
 /// step.
 fn first_steps(checker: &Checker<'_>) -> FxHashMap<Base, u64> {
     let mut found: FxHashMap<Base, u64> = FxHashMap::default();
@@ -237,7 +237,7 @@ fn loose<'a>(
     let Root::Variable(variable) = place.root else { return None };
     // In a stage of a ring, it starts where all of them do.
     place.offset.constant(mode.pattern_alignment().trailing_zeros())?;
-    // The matrix lies behind it, in memory that the launch adds.
+    // The matrix follows it, in memory that the launch adds.
     if flow.is_too_small(variable) {
         return None;
     }

@@ -37,7 +37,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // Of a register only its own bits are known.
         let width =
             if commit.multicast.is_some_and(|it| it.value == Multicast::Cluster32b) { 32 } else { 16 };
-        // What is past that is another rule's offence.
+        // Larger masks are reported by another rule.
         if operand.immediate().is_some_and(|mask| mask.value() >> width != 0) {
             continue;
         }

@@ -86,7 +86,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Two operands of which each belongs where the other stands.
+/// Two operands each of which belongs in the position of the other.
 fn exchanged(
     checker: &Checker<'_>,
     decoded: &Decoded<'_>,

@@ -57,7 +57,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `_` where it may not stand.
+/// `_` where it is not allowed.
 fn sink(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
     let name = generic.name();
     let span = unit.module.operands[place.operand as usize].span();
@@ -112,7 +112,7 @@ fn computed(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
     Diagnostic::new(Code::OperandsMisfit, operand.span(), message, label).help(help)
 }
 
-/// An instruction of which the operation of the next statement is read as an operand.
+/// An instruction that reads the operation of the next statement as an operand.
 fn unended(unit: &Unit, generic: &Generic<'_>) -> Option<Diagnostic> {
     let operands = unit.module.operands(unit.module.instructions[generic.index as usize].operands);
     let (span, end) = operands.iter().find_map(|it| Some((it.span(), unit.missing_end(it.span().start)?)))?;

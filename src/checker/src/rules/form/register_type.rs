@@ -86,7 +86,7 @@ fn guard(unit: &Unit, generic: &Generic<'_>, class: Class) -> Option<Diagnostic>
     Some(finding.help("guard with a `.pred` register"))
 }
 
-/// What stands there, in words.
+/// A description of the operand.
 fn described(class: Class) -> String {
     match class {
         Class::Special32 | Class::Special64 | Class::SpecialAny | Class::Component => {
@@ -221,7 +221,7 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
     }
 }
 
-/// Whether no number may stand there at all.
+/// Whether no number is allowed there at all.
 fn is_register(place: Place) -> bool {
     [Class::Integer, Class::Float, Class::Single].iter().all(|class| !place.classes().has(*class))
 }
@@ -289,7 +289,7 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
     help
 }
 
-/// Whether a type may stand in an opcode in place of another, and its other words with it.
+/// Whether a type may replace another one in an opcode, with its other modifiers.
 fn is_word_beside(generic: &Generic<'_>, ty: Type, other: Type) -> bool {
     let groups = generic.opcode.row.map_or(&[][..], |row| row.modifiers);
     let has = |group: &crate::isa::generic::Group, ty: Type| group.words.contains(&Modifier::Type(ty));

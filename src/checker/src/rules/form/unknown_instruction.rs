@@ -83,7 +83,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Where a dot stands in the name of an operation instead of two colons: all of the name, and the operation.
+/// If the name of an operation has a dot instead of two colons: the whole name, and the operation.
 fn with_dot(text: &str, span: Span, word: &str, similar: &[Operation]) -> Option<(Span, &'static str)> {
     let behind = text.get(span.end as usize..)?.strip_prefix('.')?;
     let len = behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

@@ -32,7 +32,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker) {
-        // Beside what is not known, a word may belong to another form; but not one that PTX does not have.
+        // Next to an unknown part, a modifier may belong to another form; but not one that PTX does not have.
         let is_sure = |word: &str| !generic.is_open || !is_unknown(word) && !is_word(word);
         let mut refused = generic.opcode.refused_words(generic.text).filter(|(_, word)| is_sure(word));
         let Some((first, word)) = refused.next() else { continue };

@@ -108,7 +108,7 @@ fn takes_vectors(generic: &Generic<'_>, elements: u32) -> bool {
     generic.opcode.row.is_some_and(|row| row.modifiers.iter().any(|group| group.words.iter().any(says)))
 }
 
-/// The word that says how many elements there are.
+/// The modifier that says how many elements there are.
 fn because(generic: &Generic<'_>, place: Place) -> Option<(Span, String)> {
     let says = |modifier: &Modifier| match modifier {
         Modifier::Vector(_) => matches!(place.slot.form, Form::Vector | Form::Packed),

@@ -35,7 +35,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        // Calls count as what is in the function.
+        // A call counts as the contents of the function.
         let aligned = |event: &Event| flow.is_aligned(*event);
         let mut concerned: SmallVec<[(Event, Event); 16]> = SmallVec::new();
         for event in flow.events() {
@@ -56,7 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.unit);
-        // One election with many loads behind it is one mistake.
+        // One election with many loads after it is one mistake.
         let mut found: BTreeMap<u32, Vec<(Event, Event)>> = BTreeMap::new();
         for (event, inner) in concerned {
             if let Some(cause) = uniformity.elected_by(&view, event.instruction) {

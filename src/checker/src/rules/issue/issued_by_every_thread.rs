@@ -48,7 +48,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = BTreeSet::new();
         let mut judged = BTreeSet::new();
         for reached in issued {
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             if !judged.insert(reached.conditions()) || reached.may_be_selected() {
                 continue;
             }

@@ -50,12 +50,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = BTreeSet::new();
         // In one function once, from wherever it is called.
         let mut named = BTreeSet::new();
-        // What stands together is mostly asked for together.
+        // Adjacent instructions are mostly queried together.
         let mut last: Option<(Conditions, Option<Issuers>)> = None;
         for reached in issued {
             let event = reached.event;
             let Some(operation) = flow.operation(event) else { continue };
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             let conditions = reached.conditions();
             if reported.contains(&conditions) {
                 continue;

@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let ranks = [0, 1].map(|rank| flow.executing(Some(rank)));
-        // What stands behind one condition is one mistake.
+        // Instructions under one condition are one mistake.
         let mut found: Vec<(Condition, u32, Diagnostic)> = Vec::new();
         for wanted in [Operation::Alloc, Operation::Dealloc, Operation::RelinquishAllocPermit] {
             let is_wanted = |event: &Event| flow.operation(*event) == Some(wanted) && of_pair(event);

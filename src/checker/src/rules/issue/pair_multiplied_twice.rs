@@ -82,7 +82,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for reached in issued {
             let event = reached.event;
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             if !judged.insert(reached.conditions()) {
                 continue;
             }

@@ -114,7 +114,7 @@ fn in_bulk(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Copies in groups behind which nothing can wait for them, and waits that wait for none.
+/// Copies in groups that nothing can wait for later, and waits that wait for none.
 fn of_groups(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut copies = flow.events().iter().filter(|event| event.action == Action::AsyncCopy).peekable();
     if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {

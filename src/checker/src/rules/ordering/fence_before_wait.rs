@@ -102,7 +102,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The loads or stores of which it is known for whom they should have been waited for: that is said there.
+/// The loads or stores that another rule reports, because it is known which thread needed the wait.
 fn said_otherwise(flow: &Flow<'_>, transfer: Transfer) -> FxHashSet<u32> {
     let handed_over = flow.handovers().iter().filter(|it| it.transfer == transfer && it.then.is_some());
     let mut said: FxHashSet<u32> = handed_over.map(|it| it.pair.first.instruction).collect();
@@ -112,8 +112,8 @@ fn said_otherwise(flow: &Flow<'_>, transfer: Transfer) -> FxHashSet<u32> {
     said
 }
 
-/// Whether the wait stands behind the fence, in the same block, and still before anything that another
-/// thread can notice: what is waited for is complete when the threads synchronise.
+/// Whether the wait follows the fence in the same block, and comes before anything that another
+/// thread can notice: the operations are complete when the threads synchronize.
 fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -> bool {
     let Some(block) = flow.cfg().block_of(fence.instruction) else { return false };
     let rest = fence.instruction + 1..flow.cfg().block(block).instructions.end;

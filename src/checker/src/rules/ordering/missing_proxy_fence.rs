@@ -90,7 +90,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if pair.first.action == Action::SharedUpdate {
                 return flow.stores_into(pair.first, pair.then);
             }
-            // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
+            // A location that is loaded again is data for other threads, unless it is certainly part of a matrix.
             let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
             !flow.stores_elsewhere(pair.first, pair.then)
                 && (!is_loaded() || flow.stores_into(pair.first, pair.then))
@@ -135,10 +135,10 @@ fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
     );
 }
 
-/// A store of a kernel without any fence of proxies to what other threads multiply or copy: none of them comes to the
-/// other in the same run.
+/// A store, in a kernel without any proxy fence, to what other threads multiply or copy: none of them reaches
+/// the other in the same run.
 ///
-/// In a kernel that loads in bulk, it counts where that writes other variables.
+/// In a kernel with bulk loads, it counts if those write other variables.
 fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let summary = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown)?;
     let is_store = |event: &&Event| {
@@ -158,11 +158,11 @@ fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let is_loaded = |store: Event| {
         !loaded.is_empty() && flow.stored_variable(store).is_none_or(|variable| loaded.contains(&variable))
     };
-    // Where nothing is loaded in bulk, what is copied to the array of the matrices is one of them, or they are stored.
+    // Without bulk loads, a copy to the array of the matrices is one of them, or they are stored.
     let is_copied = |first: Event, then: Event| {
         loaded.is_empty() && first.action == Action::AsyncCopy && flow.stores_into_array(first, then)
     };
-    // Most of what is stored in kernels that load in bulk is something else.
+    // Most stores in kernels with bulk loads are something else.
     let stores: Vec<Event> =
         flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
     let mut readers = flow.events().iter().filter(reads).take_while(|_| !stores.is_empty());

@@ -73,7 +73,7 @@ struct Racing {
 impl Racing {
     /// Those of one function.
     fn of(flow: &Flow<'_>) -> Self {
-        // What is done, each once.
+        // The operations, each once.
         let mut kinds: Vec<Rc<Touched>> = Vec::new();
         let mut numbers: FxHashMap<Rc<Touched>, usize> = FxHashMap::default();
         let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
@@ -149,7 +149,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             role,
             |reach, firsts| {
                 reach.same_thread();
-                // The wait at the end of a round says nothing of the next round.
+                // The wait at the end of an iteration orders nothing in the next iteration.
                 reach.discharge_by_round();
                 let mut addressed = Vec::new();
                 // A multiply that reads what was copied or shifted is ordered between it and the next.

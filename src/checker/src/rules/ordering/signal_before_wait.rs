@@ -38,7 +38,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let block = |event: Event| flow.cfg().block_of(event.instruction);
-        // Where it is known who goes on, that is another rule's; and whom it is signalled besides does not matter then.
+        // If the next thread is known, another rule reports it; then other receivers of the signal do not matter.
         let known = flow.handovers().iter().filter(|it| it.then.is_some());
         let known: FxHashSet<_> = known.map(|it| (it.transfer, block(it.pair.first))).collect();
         for handover in flow.handovers() {

@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let waits = |event: &_| flow.operation(*event) == Some(Operation::WaitSt);
-        // In a function that is called, nothing is known of who calls it.
+        // In a called function, the caller is unknown.
         if !summary.events.iter().any(waits) || summary.events.iter().any(|it| waits(it) && !flow.is_own(*it))
         {
             continue;
@@ -54,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             .collect();
         let mut judged = FxHashSet::default();
         for event in flow.events().iter().filter(|event| flow.operation(**event) == Some(Operation::St)) {
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             let guard = match flow.unit.symbols.guard(event.instruction) {
                 Resolution::Register(register) => Some(register),
                 _ => None,

@@ -58,7 +58,7 @@ fn judge(decoded: &Decoded<'_>) -> Option<Diagnostic> {
     }
     let mut sorted = written.clone();
     sorted.sort_by_key(rank);
-    // Each place gets another word; white space and comments between them stay.
+    // Each position gets another qualifier; white space and comments between them stay.
     let edits: Vec<Edit> = written
         .iter()
         .zip(&sorted)

@@ -37,7 +37,7 @@ rule! {
     AnalysisLimit Function check
 }
 
-/// Runs behind the other rules: they do the work that is limited.
+/// Runs after the other rules: they do the work that is limited.
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.flows.iter().map(|flow| flow.facts) {
         let spent = facts.budget.is_spent();

@@ -95,7 +95,7 @@ fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let names = names(lacking.targets);
-        // What is gone has a successor that says which lanes take part.
+        // A removed instruction has a successor that names the lanes that take part.
         let (what, help) = match lacking.gate.then {
             Demand::Gone(..) => (
                 format!("`{name}` without `.sync`"),

@@ -30,7 +30,7 @@ rule! {
     UnknownTarget Module check
 }
 
-/// Which target is called the most like a word; found once for each word.
+/// The target whose name is most similar to a word; computed once for each word.
 #[derive(Default)]
 struct Nearest<'s> {
     /// All targets, with their names.
