@@ -25,7 +25,7 @@ rule! {
     /// - Accesses that are provably disjoint are not reported.
     /// - In a loop, a wait after the load does not order the operations of the next iteration. There, loads
     ///   and stores of the same columns are reported that are always reached before the first wait.
-    /// - Outside of loops, those are reported that a warp reaches which executes none of the waits.
+    /// - Elsewhere, accesses by a warp that executes none of the waits are reported.
     ///
     /// ## Why is this bad?
     /// The operation is asynchronous: `ld` reads the accumulator before the multiply is complete, `st`
