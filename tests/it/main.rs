@@ -14,6 +14,7 @@ mod coverage;
 mod descriptor_cli;
 mod descriptor_properties;
 mod descriptors;
+mod documented;
 mod enumeration;
 mod event_order;
 #[cfg(unix)]

@@ -7,7 +7,6 @@ use ptx_tc::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, V
 use ptx_tc::render::simulation::Simulated;
 use ptx_tc::render::timeline::Look;
 use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::rules::RULES;
 use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
 use ptx_tc::simulation::{Kernel, Settings};
 use ptx_tc::{Options, Report, Source, Unit, check};
@@ -26,9 +25,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let readme = fs::read_to_string(root().join("README.md"))?;
     let mut files = vec![
-        ("README.md".to_owned(), between(&readme, "rules", &rules_table())?),
         ("docs/finding.svg".to_owned(), picture("kernel.ptx")?),
         ("docs/finding-in-cuda.svg".to_owned(), picture("tmem.cuh")?),
         ("docs/hang.svg".to_owned(), picture_of_run("hang.ptx")?),
@@ -54,30 +51,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         }
     }
     Ok(current)
-}
-
-/// Replaces what stands between the two markers of `name`.
-fn between(text: &str, name: &str, new: &str) -> Result<String> {
-    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
-    let start = text.find(&begin).ok_or_else(|| format!("no `{begin}`"))? + begin.len();
-    let stop = text.find(&end).ok_or_else(|| format!("no `{end}`"))?;
-    Ok(format!("{}\n{new}\n{}", &text[..start], &text[stop..]))
-}
-
-fn rules_table() -> String {
-    let mut text = String::from("| code | name | severity | ptxas | finds |\n|---|---|---|---|---|\n");
-    for rule in RULES {
-        let summary = rule.summary().replace('|', "\\|");
-        let _ = writeln!(
-            text,
-            "| [{0}](docs/rules/{0}.md) | {1} | {2} | {3} | {summary} |",
-            rule.code,
-            rule.code.name(),
-            rule.code.severity(),
-            rule.code.ptxas()
-        );
-    }
-    text
 }
 
 /// By which editors complete `ptx-tc.toml`.
@@ -136,9 +109,9 @@ fn cut(line: &str, most: usize) -> String {
 /// What exists where and since when.
 fn gates() -> String {
     let mut text = String::from(
-        "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. The comparison with the assembler\n\
-         asks about all of it. A cell holds the first PTX ISA version that has the feature on the target;\n\
-         a dash where no version has it.\n\n",
+        "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. `cargo xtask oracle` compares all of it with\n\
+         the assembler. A cell holds the first PTX ISA version that has the feature on the target, or a dash if\n\
+         no version has it.\n\n",
     );
     let since = |target: Target| TARGETS.iter().find(|(it, _)| *it == target).map(|&(_, since)| since);
     let _ = write!(text, "| feature |");

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
          3. cargo test --test it rules::                 names the rule until both are right, then the snapshot\n\
          4. INSTA_UPDATE=always cargo test --test it     and read what it wrote\n\
          5. cargo xtask oracle --record                  what the assembler says of the fixtures\n\
-         6. cargo xtask generate                         the README and the rule's page",
+         6. cargo xtask generate                         the rule's page and the table of rules",
         code = arguments.code
     );
     Ok(true)

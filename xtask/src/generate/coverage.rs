@@ -85,24 +85,24 @@ pub(super) fn page() -> Result<String> {
         "# What of the ISA is enforced\n\n\
          Generated from `xtask/src/generate/coverage.toml` by `cargo xtask generate`. Every sentence of the PTX ISA's \
          chapter on\ntcgen05 that restricts a program has a row: the restriction in short, the rules that enforce it, \
-         and for each a fixture\nthat breaks this restriction and nothing else (a test holds that the rule finds it). \
+         and for each a fixture\nthat breaks this restriction and nothing else (a test checks that the rule finds it). \
          Sections and tables are numbered as in\nPTX ISA 9.0, where the chapter is 9.7.16.\n\n\
-         A rule judges values as far as they are known: constants, and what follows from them bit by bit. Values of \
-         the run time\nare never guessed.\n\n\
+         A rule checks values as far as they are known: constants, and the bits that follow from them. It never \
+         guesses a value\nof the run time.\n\n\
          | standing | restrictions |\n|---|---|\n",
     );
     for (what, standing) in [
         ("enforced by rules", Standing::Rules),
-        ("enforced by rules, but not all of it", Standing::Partly),
+        ("enforced by rules in part", Standing::Partly),
         ("*simulation*: needs the run of a whole kernel", Standing::Simulation),
-        ("*not observable*: no text of a program shows it", Standing::NotObservable),
+        ("*not observable*: the text of a program does not show it", Standing::NotObservable),
         ("*missing*: no rule yet", Standing::Missing),
     ] {
         let _ = writeln!(page, "| {what} | {} |", count(standing));
     }
     let _ = write!(
         page,
-        "| all | {total} |\n\nNVIDIA's assembler accepts what breaks {silent} of those that rules enforce.\n{tables}"
+        "| all | {total} |\n\nNVIDIA's assembler accepts programs that break {silent} of those that rules enforce.\n{tables}"
     );
     page.push_str("\n## Beyond the chapter\n\n| rule | what it holds |\n|---|---|\n");
     let beyond = coverage.get("beyond").and_then(|beyond| beyond.get_ref().as_table());

@@ -66,7 +66,7 @@ fn page(rule: &Rule) -> String {
     }
     let _ = write!(
         text,
-        "\n## Suppress it\n\n```ptx\n// ptx-tc: allow({})\n```\n\nbehind the instruction or on the line above it.\n",
+        "\n## Suppress it\n\n```ptx\n// ptx-tc: allow({})\n```\n\nafter the instruction or on the line above it.\n",
         rule.code.name()
     );
     text
@@ -74,8 +74,9 @@ fn page(rule: &Rule) -> String {
 
 fn index() -> String {
     let mut text = String::from(
-        "# The rules\n\nGenerated from the rules' own documentation by `cargo xtask generate`. `ptx-tc explain CODE` shows a\n\
-         page in the terminal.\n\n| code | name | severity | ptxas | finds |\n|---|---|---|---|---|\n",
+        "# The rules\n\nGenerated from the rules' documentation by `cargo xtask generate`. `ptx-tc explain CODE` shows a page in the\n\
+         terminal.\n\n*severity* is the default; `off` means that the rule runs only where its code or name\n\
+         is selected or has a severity. *ptxas* says whether NVIDIA's assembler rejects the same input or is silent.\n\n| code | name | severity | ptxas | finds |\n|---|---|---|---|---|\n",
     );
     for rule in RULES {
         let summary = rule.summary().replace('|', "\\|");

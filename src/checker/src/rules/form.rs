@@ -57,7 +57,7 @@ fn takes(least: usize, most: usize) -> String {
     }
 }
 
-/// The operands that the form must have, and where the others may stand.
+/// The operands that the form must have, and the positions of the optional ones.
 fn syntax_help(form: &'static InstructionForm, decoded: &Decoded<'_>) -> String {
     let slots: Vec<&OperandSlot> = form.present(decoded.qualifiers.words()).collect();
     let required: Vec<String> =

@@ -20,13 +20,13 @@ pub(in crate::rules) struct Generic<'a> {
     pub(in crate::rules) index: u32,
     /// A number that it shares with those whose opcode is written alike.
     number: u32,
-    /// What its words mean.
+    /// What its modifiers mean.
     pub(in crate::rules) opcode: &'a Opcode,
-    /// Where they stand.
+    /// Where they are.
     pub(in crate::rules) span: Span,
     /// They themselves.
     pub(in crate::rules) text: &'a str,
-    /// Whether not all of them are known: of such an opcode, only single words can be judged.
+    /// Whether some of them are unknown: in such an opcode, only single modifiers can be checked.
     pub(in crate::rules) is_open: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Generic<'a> {
         if checker.unit.is_open(opcode.start) { None } else { Self::judged_by_operands(checker, index) }
     }
 
-    /// The same, unless an operand or a word of the opcode is not known.
+    /// The same, unless an operand or a part of the opcode is unknown.
     pub(in crate::rules) fn judged_by_operands(checker: &Checker<'a>, index: u32) -> Option<Self> {
         let unit = checker.unit;
         let raw = &unit.module.instructions[index as usize];
@@ -96,7 +96,7 @@ impl<'a> Generic<'a> {
         operations.each_unknown().filter_map(|index| Self::new(checker, index))
     }
 
-    /// The place of one of its words in the module.
+    /// The location of one of its modifiers in the module.
     pub(in crate::rules) fn place(&self, word: Span) -> Span {
         Span::new(self.span.start + word.start, self.span.start + word.end)
     }
@@ -155,7 +155,7 @@ pub(in crate::rules) fn narrow_address(opcode: &Opcode, name: &str, pointer: &st
     (format!("`{name}` names no state space: a generic address has 64 bits"), help)
 }
 
-/// Some words, as a choice; of many only the first.
+/// Some modifiers, as a choice; of many only the first.
 pub(in crate::rules) fn choice_of(words: &[Modifier]) -> String {
     const MOST: usize = 6;
     let shown = words.iter().take(MOST).map(|word| format!("`.{}`", word.spelling()));
@@ -166,11 +166,11 @@ pub(in crate::rules) fn choice_of(words: &[Modifier]) -> String {
 pub(in crate::rules) struct Lacking<'a> {
     /// The instruction.
     pub(in crate::rules) generic: Generic<'a>,
-    /// Which words of it; none for the instruction as such.
+    /// Which modifiers of it; none for the instruction as such.
     pub(in crate::rules) words: Vec<usize>,
     /// What has it.
     pub(in crate::rules) gate: &'static Constraint,
-    /// The targets of which none has it; empty where the version is too old.
+    /// The targets, none of which has it; empty if the version is too old.
     pub(in crate::rules) targets: &'a [Declared<Target>],
 }
 
@@ -218,13 +218,13 @@ impl<'a> Lacking<'a> {
         }
     }
 
-    /// Where it stands.
+    /// Where it is.
     pub(in crate::rules) fn span(&self) -> Span {
         let place = |at: &usize| self.generic.place(self.generic.opcode.modifiers[*at].span);
         self.words.first().map_or(self.generic.span, place)
     }
 
-    /// What has it, in words.
+    /// A description of what has it.
     pub(in crate::rules) fn having(&self) -> String {
         match self.gate.then {
             Demand::On(Targets::From(sm)) => format!("`sm_{sm}` and later targets"),

@@ -27,7 +27,7 @@ struct Member<'u> {
     opcode: &'u Opcode,
 }
 
-/// The instructions in a fragment of which the operation is known.
+/// The instructions of a fragment whose operation is known.
 fn instructions<'u>(unit: &'u Unit, fragment: &Fragment) -> impl Iterator<Item = Member<'u>> {
     unit.statements_in(fragment.body).iter().filter_map(|statement| {
         let StatementKind::Instruction(index) = statement.kind() else { return None };

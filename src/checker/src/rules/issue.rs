@@ -1,4 +1,4 @@
-//! TC8: who issues an instruction (9.7.16.5).
+//! TC8: which threads issue an instruction (9.7.16.5).
 
 pub(super) mod aligned_in_one_thread;
 pub(super) mod aligned_in_part_of_warp;

@@ -1,4 +1,4 @@
-//! TC0: what is no PTX at all.
+//! TC0: text that is not PTX.
 
 pub(super) mod analysis_limit;
 pub(super) mod invalid_token;

@@ -16,7 +16,7 @@ pub(super) mod target_needs_newer_version;
 pub(super) mod unknown_target;
 pub(super) mod version_too_old;
 
-/// What is not available of each instruction, for each set of targets.
+/// What each instruction lacks, for each set of targets.
 fn unavailable<'c>(
     checker: &'c Checker<'_>,
 ) -> impl Iterator<Item = (&'c Decoded<'c>, Availability)> + use<'c> {

@@ -8,8 +8,7 @@ rule! {
     /// Finds an `alloc` that can execute after `relinquish_alloc_permit`.
     ///
     /// ## Why is this bad?
-    /// Once a thread has given up the right to allocate, it is illegal for the CTA to allocate: the
-    /// kernel hangs or faults.
+    /// After a thread has given up the permit, the CTA must not allocate. The kernel hangs or faults.
     ///
     /// ## Example
     /// ```ptx

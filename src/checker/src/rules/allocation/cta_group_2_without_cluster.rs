@@ -11,7 +11,7 @@ rule! {
     /// `.maxclusterrank` is 1.
     ///
     /// ## Why is this bad?
-    /// `.cta_group::2` needs the peer CTA of the pair, and one CTA of an odd cluster has none.
+    /// `.cta_group::2` needs the peer CTA of the pair. In a cluster of odd size, one CTA has no peer.
     ///
     /// ## Example
     /// ```ptx

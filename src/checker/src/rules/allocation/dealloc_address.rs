@@ -8,12 +8,12 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, its column is
-    /// no multiple of 32, or it lies behind the address that an `alloc` wrote. Lanes that are made of the number
-    /// of the warp are those of the warp that deallocates.
+    /// not a multiple of 32, or it is past the address that an `alloc` wrote. Lanes that are computed from
+    /// the warp number are those of the warp that executes the `dealloc`.
     ///
     /// ## Why is this bad?
-    /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column
-    /// are allocated together, and columns in units of 32.
+    /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column are
+    /// allocated together, and columns are allocated in units of 32.
     ///
     /// ## Example
     /// ```ptx

@@ -15,15 +15,18 @@ use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
-    /// Finds a `dealloc` that can execute while an access of Tensor Memory is still under way:
-    /// behind `ld` or `st` with no `wait`, barrier or wait on an mbarrier between, or behind `mma`,
-    /// `cp` or `shift` with no barrier or wait on an mbarrier between. Where another warp accesses it, the
-    /// warp that deallocates has to learn, at a barrier or through an mbarrier, that this is over: a barrier
-    /// that both pass before the access, or at which the other warp does not arrive, says nothing of it.
+    /// Finds a `dealloc` that can execute while an access to Tensor Memory is in flight.
+    ///
+    /// - After `ld` or `st` without a `wait`, a barrier or a wait on an mbarrier in between.
+    /// - After `mma`, `cp` or `shift` without a barrier or a wait on an mbarrier in between.
+    ///
+    /// If another warp makes the access, the warp that executes the `dealloc` must learn from a barrier or
+    /// an mbarrier that the access is complete. A barrier that both warps pass before the access, or at
+    /// which the other warp does not arrive, does not order them.
     ///
     /// ## Why is this bad?
-    /// The columns can be handed to another CTA while they are still read or written. A barrier is
-    /// needed where other warps access them, too.
+    /// The columns can be given to another CTA while they are still read or written. If other warps access
+    /// the columns, a barrier is needed too.
     ///
     /// ## Example
     /// ```ptx
@@ -178,7 +181,7 @@ fn moved_by_other_warps(flow: &Flow<'_>, reported: &BTreeSet<u32>, findings: &mu
     let executing = OnceCell::new();
     let pairs = flow.pairs(role, |pair| {
         let executing = executing.get_or_init(|| flow.executing(None));
-        // Where one thread gets to the access, all of those do that nothing but themselves keeps away.
+        // If one thread reaches the access, so do all threads that are excluded by nothing but their own conditions.
         let loads = executing.of_those_there(pair.first.instruction, Extent::Cta);
         let frees = executing.of(pair.then.instruction);
         loads.zip(frees).is_some_and(|(loads, frees)| loads.is_of_more_warps_than(&frees))

@@ -15,12 +15,12 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds a `dealloc` whose number of columns is that of no allocation of the kernel, where all
-    /// of them are known, or not that of the allocation whose address it is given.
+    /// Finds a `dealloc` whose number of columns matches no allocation of the kernel, if all of them are
+    /// known, or does not match the allocation whose address it gets.
     ///
     /// ## Why is this bad?
-    /// `dealloc` must free an allocation as it was made. Freeing fewer columns leaks the rest,
-    /// freeing more takes those of another kernel.
+    /// `dealloc` must free an allocation as a whole. Fewer columns leak the rest; more columns free those
+    /// of another kernel.
     ///
     /// ## Example
     /// ```ptx

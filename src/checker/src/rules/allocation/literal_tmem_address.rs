@@ -10,11 +10,11 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds uses of a literal column of Tensor Memory in a kernel that allocates fewer than 512
-    /// columns: accesses, and a `dealloc` of one.
+    /// Finds literal columns of Tensor Memory in a kernel that allocates fewer than 512 columns: in
+    /// accesses, and in a `dealloc`.
     ///
     /// ## Why is this bad?
-    /// Which columns `alloc` gives is known only at run time, unless it gives all of them. Shipped
+    /// Which columns `alloc` returns is known only at run time, unless it returns all of them. Shipped
     /// kernels rely on being alone on their multiprocessor, so the rule is off by default.
     ///
     /// ## Example

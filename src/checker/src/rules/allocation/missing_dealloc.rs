@@ -12,16 +12,18 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds kernels that allocate Tensor Memory and never deallocate, neither themselves nor in a
-    /// function that they call; and of several allocations one whose address no `dealloc` is given, or
-    /// another allocation overwrites. A kernel that deallocates at its end must not leave before by a `ret`
-    /// that all threads of a block execute together, nor branch together past the `dealloc` to the last one.
+    /// Finds kernels that allocate Tensor Memory and never free it, neither themselves nor in a function
+    /// that they call. Of several allocations, it finds one whose address no `dealloc` gets, or that
+    /// another allocation overwrites.
+    ///
+    /// A kernel that frees its columns at its end must not leave earlier: by a `ret` that all threads of a
+    /// CTA execute together, or by a branch of all threads past the `dealloc` to the last `ret`.
     ///
     /// ## Why is this bad?
-    /// All Tensor Memory that a kernel allocates must be deallocated before the kernel exits: the
-    /// next kernel on the multiprocessor waits for columns that never come back.
+    /// A kernel must free all Tensor Memory that it allocates before it exits. Otherwise the next kernel on
+    /// the multiprocessor waits for columns that are never freed.
     ///
-    /// It is not a matter of the paths of one thread: one role of warps may allocate and another deallocate.
+    /// The path of a single thread does not matter: one warp role may allocate and another one free.
     ///
     /// ## Example
     /// ```ptx
@@ -99,7 +101,7 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
         _ => Role::None,
     };
     let is_other = |pair: Pair| pair.first.instruction != pair.then.instruction;
-    // Behind the one that is freed there is no other.
+    // No other allocation follows the one that is freed.
     let executing = flow.executing(None);
     let happens = |event: Event| executing.of(event.instruction).is_some_and(|it| it.warps() > 0);
     let size = |event: Event| flow.decoded(event).and_then(|decoded| checker.columns(decoded));
@@ -132,10 +134,10 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
     }
 }
 
-/// Ways out of a kernel that are looked at.
+/// How many exits of a kernel are examined.
 const MOST_WAYS_OUT: usize = 8;
 
-/// A condition that is the same for all threads of the block, and a `ret` behind it before anything is
+/// A condition that is uniform in the CTA, and a `ret` after it before anything is
 /// deallocated.
 fn returns_before(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary() else { return };

@@ -7,12 +7,12 @@ use crate::source::Spanned;
 
 rule! {
     /// ## What it does
-    /// Finds kernels that use both `.cta_group::1` and `.cta_group::2`, by themselves or through
-    /// the functions they call.
+    /// Finds kernels that use both `.cta_group::1` and `.cta_group::2`, in their own code or in the
+    /// functions that they call.
     ///
     /// ## Why is this bad?
-    /// All tcgen05 instructions of a kernel must specify the same `.cta_group`. The assembler
-    /// refuses the kernel, but names neither of the instructions.
+    /// All tcgen05 instructions of a kernel must specify the same `.cta_group`. The assembler refuses the
+    /// kernel, but names neither of the instructions.
     ///
     /// ## Example
     /// ```ptx

@@ -11,13 +11,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds allocations that are larger than one which can execute before them in the same
+    /// Finds allocations that are larger than an allocation that can execute before them in the same
     /// kernel.
     ///
     /// ## Why is this bad?
-    /// The number of columns must not increase between any two allocations in the execution order
-    /// of a CTA. A kernel that breaks this can wait for ever for columns that fragmentation keeps
-    /// from it.
+    /// The number of columns must not increase between any two allocations in the execution order of a CTA.
+    /// A kernel that breaks this can wait forever for columns that are free but not adjacent.
     ///
     /// ## Example
     /// ```ptx
@@ -84,7 +83,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// An allocation that is larger in a round of a counted loop than in the round before.
+/// An allocation that is larger in an iteration of a counted loop than in the previous one.
 fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     for event in flow.events() {
         let Some(alloc) = flow.alloc(*event) else { continue };

@@ -8,15 +8,15 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds numbers of columns that cannot be allocated: they are powers of two from 32 to 512,
-    /// or with `.exclusive` multiples of 32 up to 512 (576 on `sm_107`). Registers count, too, where
-    /// their value is known.
+    /// Finds numbers of columns that cannot be allocated. Valid are powers of two from 32 to 512, or with
+    /// `.exclusive` multiples of 32 up to 512 (576 on `sm_107`). Registers are checked if their value is
+    /// known.
     ///
-    /// So do those of which enough bits are known: no number with two bits set is a power of two.
+    /// A partly known value is checked too: a number with two bits set is not a power of two.
     ///
     /// ## Why is this bad?
-    /// Tensor Memory is handed out in units of 32 columns and powers of two. The assembler
-    /// refuses most other immediates, but says nothing of registers.
+    /// Tensor Memory is allocated in units of 32 columns and powers of two. The assembler refuses most
+    /// invalid immediates, but does not check registers.
     ///
     /// ## Example
     /// ```ptx
@@ -79,7 +79,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// One of two numbers, of which one cannot be one of columns.
+/// One of two numbers, one of which is not a valid number of columns.
 fn either(
     checker: &Checker<'_>,
     decoded: &Decoded<'_>,
@@ -114,7 +114,7 @@ fn wrong_bits(set: u32, exclusive: bool, memory: TensorMemory) -> Option<String>
     Some(format!("its bits {set:#x} are set, whatever the others are: {what}"))
 }
 
-/// What is said of a number that is none of columns.
+/// The message for an invalid number of columns.
 fn must_be(operation: &str, exclusive: bool, memory: TensorMemory) -> String {
     format!("`nCols` of `{operation}` must be {}", memory.sizes(exclusive))
 }

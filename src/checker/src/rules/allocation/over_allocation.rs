@@ -16,12 +16,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds paths on which more columns are allocated than Tensor Memory has, with no `dealloc`
-    /// between: more than 512, or 576 on `sm_107`.
+    /// Finds paths that allocate more columns than Tensor Memory has, without a `dealloc` in between: more
+    /// than 512, or 576 on `sm_107`.
     ///
     /// ## Why is this bad?
-    /// An allocation that cannot be served blocks until columns are free, and the kernel waits for
-    /// itself.
+    /// An allocation that cannot be satisfied blocks until columns are free. The kernel waits for itself.
     ///
     /// ## Example
     /// ```ptx
@@ -101,7 +100,7 @@ struct Path {
     in_loop: bool,
 }
 
-/// Allocations that can follow each other in any order: the rounds of a loop, or a single one.
+/// Allocations that can follow each other in any order: those of a loop, or a single one.
 struct Circle {
     /// In the order of the text.
     members: Vec<NodeIndex>,
@@ -125,7 +124,7 @@ fn are_alone(flow: &Flow<'_>, memory: TensorMemory, size: impl Fn(Event) -> Opti
     !sites().any(|site| passed.has(flow.cfg(), site))
 }
 
-/// Whether what happens in one round of a loop may happen in each: nothing in it is decided by what round it is.
+/// Whether every iteration of a loop may do what one of them does: nothing depends on the iteration.
 fn goes_on(flow: &Flow<'_>, sites: &[u32]) -> bool {
     let cfg = flow.cfg();
     let Some(loops) = flow.loops() else { return false };
@@ -151,7 +150,7 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
     if are_alone(flow, memory, size) {
         return None;
     }
-    // Only the next allocation is asked for: the one behind it follows from that.
+    // Only the next allocation is queried: the one after it follows from that.
     let until_the_next = |reach: &mut Reach, _: &[(Fact, Event)]| {
         for (instruction, _) in allocating(checker, flow) {
             reach.kill_all(instruction);
@@ -192,7 +191,7 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
             .filter(|circle| *circle < circles.len())
             .max_by_key(|circle| circles[*circle].total);
         let round: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
-        // A loop goes on until Tensor Memory is full, unless it is known how often it goes round.
+        // A loop continues until Tensor Memory is full, unless its trip count is known.
         let counted = || {
             let view = flow.facts.view(flow.unit);
             members.iter().filter_map(|node| flow.facts.ranges.rounds(&view, graph[*node].site)).min()

@@ -17,18 +17,21 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads of the slot in shared memory to which `alloc` writes its address, on a path from
-    /// the kernel's start with neither that `alloc` nor a barrier or wait on an mbarrier before, nor
-    /// the read of a flag that acquires, by itself or by a fence behind it. An
-    /// `alloc` of one warp is none of another one, and a barrier that all of them pass before it orders
-    /// nothing behind it; nor does a barrier of one warp (`bar.warp.sync`), or a named one in which the warp
-    /// that allocates, or the one that reads, has no part. What a function loads that is called and given the
-    /// address of the slot, it loads where it is called. Where the load and the `alloc` are under
-    /// conditions of which it is not known how they go together, nothing is said, nor of paths past a loop with a
-    /// barrier in it, as if that had nothing to do.
+    /// Finds loads of the slot in shared memory to which `alloc` writes its address, if a path from the
+    /// start of the kernel reaches the load without that `alloc`, and without a barrier, a wait on an
+    /// mbarrier, or an acquiring read of a flag (by itself or by a fence after it).
+    ///
+    /// - An `alloc` of one warp does not order the loads of another warp.
+    /// - A barrier that all warps pass before the `alloc` orders nothing after it. Neither does a barrier
+    ///   of one warp (`bar.warp.sync`), or a named barrier in which the allocating or the reading warp does
+    ///   not take part.
+    /// - A load in a function that gets the address of the slot counts at the call.
+    ///
+    /// Nothing is reported if the load and the `alloc` are under conditions whose relation is unknown, or
+    /// on paths past a loop that contains a barrier, as if the loop were skipped.
     ///
     /// ## Why is this bad?
-    /// Another warp executes the `alloc`; without a barrier its result may not be there yet.
+    /// Another warp executes the `alloc`. Without a barrier its result may not be visible yet.
     ///
     /// ## Example
     /// ```ptx
@@ -167,7 +170,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Load {
     instruction: u32,
-    /// Where that happens in the kernel: there, or at a call of the function that it stands in.
+    /// Where that happens in the kernel: there, or at a call of the function that contains it.
     at: u32,
 }
 
@@ -232,7 +235,7 @@ fn barriers(flow: &Flow<'_>) -> Vec<u32> {
     flow.events().iter().filter(waits).map(|event| event.instruction).collect()
 }
 
-/// With those barriers of a warp behind which all of its threads know what one of them has waited for.
+/// With the barriers of a warp after which all of its threads know what one of them has waited for.
 fn with_warp_barriers(flow: &Flow<'_>, barriers: &[u32], allocs: &[Event]) -> Vec<u32> {
     let warp_barriers: Vec<u32> = flow
         .events()
@@ -309,7 +312,7 @@ fn is_certain<'a>(flow: &Flow<'a>, executing: &OnceCell<Executing<'a>>, allocs: 
     };
     let is_guarded = flow.unit.module.guard(&flow.unit.module.instructions[load as usize]).is_some();
     let mut is_conditional = is_guarded;
-    // From the inside out: what is executed under a condition, and then that condition.
+    // From the inside out: first the code under a condition, then the condition.
     let mut inner = own;
     for above in cfg.dominating(own) {
         if is_conditional || !flow.facts.budget.take(1) {
@@ -339,8 +342,8 @@ fn is_certain<'a>(flow: &Flow<'a>, executing: &OnceCell<Executing<'a>>, allocs: 
     })
 }
 
-/// Whether all paths without a barrier to a load lead past a loop that has one. Kernels are written for problems
-/// that take a round at least, and nothing is computed otherwise.
+/// Whether all paths without a barrier to a load bypass a loop that has one. Kernels are written for problems
+/// that take at least one iteration; otherwise nothing is computed.
 fn are_all_past_loops(flow: &Flow<'_>, barriers: &[u32], allocs: &[Event], load: u32) -> bool {
     let cfg = flow.cfg();
     let mut barriers = barriers.to_vec();
@@ -377,7 +380,7 @@ fn leads_past_loop(flow: &Flow<'_>, in_loops: &[BlockId], from: BlockId, to: Blo
         let mut latches = cfg.block(from).predecessors.iter().filter(|latch| cfg.share_circle(from, **latch));
         !cfg.share_circle(from, to) && latches.all(|latch| cfg.dominates(block, *latch))
     };
-    // The loop stands behind the branch, or the branch begins each round of it, none of which lacks the barrier.
+    // The loop follows the branch, or the branch begins each iteration, and every iteration has the barrier.
     let is_between = |block: &BlockId| {
         cfg.dominates(from, *block)
             && !cfg.dominates(to, *block)
@@ -510,7 +513,7 @@ fn may_wait(flow: &Flow<'_>, callee: u32) -> bool {
     })
 }
 
-/// The first of these instructions that stands in a block.
+/// The first of these instructions that is in a block.
 fn first_of(instructions: &[u32], block: &Block) -> Option<u32> {
     let at = instructions.partition_point(|it| *it < block.instructions.start);
     instructions.get(at).copied().filter(|it| block.instructions.contains(it))

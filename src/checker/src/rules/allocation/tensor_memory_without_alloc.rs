@@ -9,14 +9,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds kernels that use Tensor Memory through an address from their own shared memory, or through
-    /// a constant, while neither they nor a function that they call allocates; and those that allocate, and
-    /// load an address from another word of their shared memory than `alloc` writes, which nothing else
-    /// writes either.
+    /// Finds kernels that use Tensor Memory through an address from their own shared memory, or through a
+    /// constant, while neither they nor a function that they call allocates it. Also kernels that allocate,
+    /// but load the address from another location in shared memory than `alloc` writes, if nothing else
+    /// writes that location.
     ///
     /// ## Why is this bad?
-    /// Nobody wrote the address there, and the columns may be another kernel's. Tensor Memory has to be
-    /// allocated before it is used.
+    /// Nothing has written the address there, and the columns may belong to another kernel. Tensor Memory
+    /// must be allocated before it is used.
     ///
     /// ## Example
     /// ```ptx
@@ -82,7 +82,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What an instruction's address in Tensor Memory is made of.
+/// What an instruction's address in Tensor Memory is computed from.
 fn place_of(flow: &Flow<'_>, event: Event) -> Option<Place> {
     if !matches!(event.action, Action::Tensor { .. }) {
         return None;
@@ -94,7 +94,7 @@ fn place_of(flow: &Flow<'_>, event: Event) -> Option<Place> {
     }
 }
 
-/// Addresses that are loaded from a word which nothing in the kernel writes, while `alloc` writes to others.
+/// Addresses that are loaded from a location which nothing in the kernel writes, while `alloc` writes others.
 fn beside_slot(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut judged: Vec<Slot> = Vec::new();
     for event in flow.events() {

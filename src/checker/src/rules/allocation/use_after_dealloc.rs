@@ -16,12 +16,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an allocation that is used or deallocated again after its `dealloc`: the address comes
-    /// from the same slot in shared memory, or is the same value, and no `alloc` lies between. Two
-    /// instructions that stand under different conditions, as those of two warp roles do, are left
-    /// alone: no run may execute both. But where the numbers of the threads say that two warps execute
-    /// them, every run does: of two that deallocate, one is the second, and what one warp deallocates
-    /// before a barrier, another one does not use behind it.
+    /// Finds an allocation that is used or freed again after its `dealloc`: the address comes from the same
+    /// slot in shared memory, or is the same value, and there is no `alloc` in between.
+    ///
+    /// Two instructions under different conditions, such as those of two warp roles, are not reported:
+    /// perhaps no run executes both. The exception is a condition on thread numbers that shows that every
+    /// run executes both in two warps. Then the second of two `dealloc`s is reported, and so is a use after
+    /// a barrier that follows the `dealloc` of another warp.
     ///
     /// ## Why is this bad?
     /// The columns may belong to another CTA by then.
@@ -93,8 +94,8 @@ fn same_allocation(flow: &Flow<'_>, pair: Pair, freed: &Place, columns: Option<u
     }
 }
 
-/// Whether what an instruction frees was loaded in the round of a loop that it stands in, as far as that can be
-/// seen: what a register carries from one round to the next is another allocation's address.
+/// Whether the address that an instruction frees was loaded in the same iteration of its loop, as far as that
+/// can be seen: a register that is carried from one iteration to the next has another allocation's address.
 fn is_of_this_round(flow: &Flow<'_>, event: Event) -> bool {
     /// Copies of a register of a register.
     const MOST: usize = 8;
@@ -172,8 +173,8 @@ fn is_ordered(flow: &Flow<'_>, pair: Pair) -> bool {
     flow.events().iter().filter(|event| event.action == Action::Barrier).any(is_between)
 }
 
-/// Where a thread has gone past an `alloc` that another one may execute, on the way to a barrier at which both
-/// meet: behind the barrier, all of these may use what was allocated. `between` are the blocks on the way.
+/// Where a thread has bypassed an `alloc` that another one may execute, on the path to a barrier at which
+/// both meet: after the barrier, all of them may use the allocation. `between` are the blocks on the path.
 fn passed_by(flow: &Flow<'_>, alloc: u32, barrier: BlockId, between: &FxHashSet<BlockId>) -> Vec<u32> {
     let cfg = flow.cfg();
     let Some(block) = cfg.block_of(alloc) else { return Vec::new() };
@@ -292,7 +293,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             )
         };
         let mut found = pairs(&[]);
-        // Who goes past an `alloc` takes long to find out, and matters only where something was found.
+        // Which threads bypass an `alloc` is expensive to compute, and matters only if something was found.
         if !found.is_empty() && flow.cfg().blocks().any(|(block, _)| flow.cfg().is_in_loop(block)) {
             found = pairs(&beside_allocs(&flow));
         }

@@ -7,13 +7,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an arrival at an mbarrier that nothing in the whole kernel waits on, in kernels of which it is known
-    /// which mbarriers they wait on. Of a `tcgen05.commit`, `commit-not-waited-for` says it, and of a bulk copy
-    /// `copy-never-waited-for`.
+    /// Finds an arrival at an mbarrier that nothing in the whole kernel waits on, if it is known which
+    /// mbarriers the kernel waits on. `commit-not-waited-for` reports a `tcgen05.commit`, and
+    /// `copy-never-waited-for` a bulk copy.
     ///
     /// ## Why is this bad?
-    /// Who arrives says that something is done: that a buffer has been read, or written. Nobody learns it, so that
-    /// the buffer is overwritten, or read, at any time.
+    /// An arrival says that something is done: that a buffer has been read or written. If nobody waits for
+    /// it, the buffer may be overwritten or read at any time.
     ///
     /// ## Example
     /// ```ptx

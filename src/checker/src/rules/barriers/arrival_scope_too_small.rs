@@ -6,14 +6,15 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds an arrival at an mbarrier of another CTA of the cluster whose scope is written, and is `.cta`: the address
-    /// is what `mapa` makes for the rank of another CTA, or that of the first CTA of a pair. An arrival without a scope
-    /// has this one too, but is left alone: nearly all shipped kernels write none.
+    /// Finds an arrival at an mbarrier of another CTA of the cluster with the explicit scope `.cta`. The
+    /// address is the result of `mapa` for the rank of another CTA, or an address in the first CTA of a
+    /// pair. An arrival without a scope has this scope too, but is not reported: nearly all shipped kernels
+    /// write none.
     ///
     /// ## Why is this bad?
-    /// The scope says for whom what was done before the arrival is done. With `.cta` these are the threads of the CTA
-    /// that arrives, and whoever waits for the mbarrier is in another one: what was written before need not be there,
-    /// and a buffer that was read may be overwritten before.
+    /// The scope says for which threads the earlier operations are complete. With `.cta` these are the
+    /// threads of the arriving CTA, but the waiting threads are in another CTA: they may not see what was
+    /// written before, and a buffer may be overwritten before it was read.
     ///
     /// ## Example
     /// ```ptx
@@ -57,7 +58,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         for arrival in flow.mbarriers().iter().filter(|used| used.how == Use::Arrives) {
             let opcode = unit.operations.of(arrival.instruction);
-            // What is relaxed hands nothing over by itself.
+            // A relaxed arrival orders nothing by itself.
             if opcode.has(Modifier::Semantics(Semantics::Relaxed)) {
                 continue;
             }

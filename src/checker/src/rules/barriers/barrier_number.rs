@@ -5,11 +5,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `bar.sync`, `bar.arrive` and `barrier` of these kinds with the number of a barrier in a
-    /// register that is over 15.
+    /// Finds `bar.sync`, `bar.arrive` and the corresponding `barrier` instructions with a barrier number in
+    /// a register that is over 15.
     ///
     /// ## Why is this bad?
-    /// A CTA has 16 barriers, from 0 to 15. The assembler refuses a constant, and does not look at values
+    /// A CTA has 16 barriers, from 0 to 15. The assembler refuses a constant, but does not look at values
     /// in registers.
     ///
     /// ## Example

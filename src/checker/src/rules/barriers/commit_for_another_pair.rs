@@ -7,14 +7,15 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a multicast `commit` with `.cta_group::2` whose mask is the same in every pair of a cluster of more than two
-    /// CTAs, and has no CTA of the second pair, where the second pair waits for the mbarrier and nothing else signals
-    /// it. The kernel has to say with `.reqnctapercluster` how many CTAs a cluster has.
+    /// Finds a multicast `commit` with `.cta_group::2` whose mask is the same in every pair of a cluster of
+    /// more than two CTAs, and contains no CTA of the second pair, if the second pair waits for the
+    /// mbarrier and nothing else signals it. The kernel must give the size of the cluster with
+    /// `.reqnctapercluster`.
     ///
     /// ## Why is this bad?
-    /// Each bit of the mask is the rank of a CTA in the cluster, not in the pair. With `3` every pair signals the first
-    /// one: its mbarriers complete a phase too early, and those of the other pairs never do, so that these wait for
-    /// ever.
+    /// Each bit of the mask is the rank of a CTA in the cluster, not in the pair. With the mask `3`, every
+    /// pair signals the first pair. The mbarriers of the first pair complete a phase too early. Those of
+    /// the other pairs never complete one, so these pairs wait forever.
     ///
     /// ## Example
     /// ```ptx
@@ -78,7 +79,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let mut reported = FxHashSet::default();
         for ForOthers { commit, operand, mask, wait, rank, cluster } in flow.commits_for_other_pairs() {
-            // What is unrolled has one cause.
+            // Unrolled copies have one cause.
             if !reported.insert(wait.instruction) {
                 continue;
             }

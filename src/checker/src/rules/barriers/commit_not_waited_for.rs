@@ -9,14 +9,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `commit` to an mbarrier that nothing in the whole kernel initialises, in kernels that do that
-    /// with some; and one to an mbarrier that nothing waits on, in kernels of which it
-    /// is known which mbarriers they wait on. Where a later `commit` to one that is waited on can follow,
-    /// it is left alone: that one tracks the same operations.
+    /// Finds a `commit` to an mbarrier that nothing in the whole kernel initializes, in kernels that
+    /// initialize others. Also a `commit` to an mbarrier that nothing waits on, if it is known which
+    /// mbarriers the kernel waits on. It is not reported if a later `commit` to an mbarrier that is waited
+    /// on can follow: that one tracks the same operations.
     ///
     /// ## Why is this bad?
-    /// Nobody learns when the operations are complete. A last `commit` before the kernel exits is no
-    /// exception: the shared memory that a multiply reads, and the mbarrier itself, have to live as long.
+    /// No thread learns when the operations are complete. A last `commit` before the kernel exits is no
+    /// exception: the shared memory that a multiply reads, and the mbarrier itself, must exist until then.
     ///
     /// ## Example
     /// ```ptx
@@ -96,7 +96,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // A commit tracks what those before it do.
         let unwatched = flow.unreached(Direction::Backward, |event| {
             if !flow.is_own(event) {
-                // It may be one to what is waited on.
+                // It may be a commit to an mbarrier that is waited on.
                 return Role::Gen.only_if(flow.operation(event) == Some(Operation::Commit));
             }
             match waited_at.get(&event.instruction) {

@@ -8,8 +8,8 @@ rule! {
     /// Finds `mbarrier.init` with a count in a register that is 0, or 2^20 or more.
     ///
     /// ## Why is this bad?
-    /// Between 1 and 2^20 - 1 arrivals can be expected. With another number the behaviour is undefined.
-    /// The assembler refuses a constant, and does not look at values in registers.
+    /// The count is between 1 and 2^20 - 1. With another count the behavior is undefined. The assembler
+    /// refuses a constant, but does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx

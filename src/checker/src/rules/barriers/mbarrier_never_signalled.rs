@@ -8,13 +8,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a wait for a phase of an mbarrier at which nothing in the whole kernel arrives: no arrival, no
-    /// `commit`, nor a copy, of which the bytes alone complete no phase. The parity of such a wait is 0, begins
-    /// with 0, or is turned or counted by a loop around it. Kernels that arrive at an mbarrier of which it is not
-    /// known which one it is, are left alone.
+    /// Finds a wait for a phase of an mbarrier at which nothing in the whole kernel arrives: no arrival and
+    /// no `commit`. A copy does not count, as bytes alone complete no phase. The parity of the wait is 0,
+    /// starts with 0, or is flipped or counted by a loop around the wait. Kernels that arrive at an unknown
+    /// mbarrier are not checked.
     ///
-    /// And a wait for the first phase of an mbarrier that is initialised with more arrivals than can come before
-    /// that phase is over: each thread arrives once only, or has to wait for it before it arrives again.
+    /// Also finds a wait for the first phase of an mbarrier whose count is larger than the number of
+    /// arrivals that are possible before the phase completes: each thread arrives once only, or must wait
+    /// for the mbarrier before it arrives again.
     ///
     /// ## Why is this bad?
     /// The wait never ends.
@@ -83,7 +84,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
         let own: Option<Vec<_>> = used.iter().filter(|it| it.how.arrives()).map(|it| it.mbarrier).collect();
-        // What is called may signal anything.
+        // A called function may signal anything.
         let Some((own, of_callees)) = own.zip(flow.mbarriers_of_callees(Use::arrives)) else { continue };
         let signalled = flow.several(own.into_iter().chain(of_callees).map(|it| (it, ())));
         // A kernel that signals nothing has other findings.
@@ -93,13 +94,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut never: Vec<(&Used, Mbarrier)> = Vec::new();
         for wait in used.iter().filter(|it| it.how == Use::Waits) {
             let Some(mbarrier) = wait.mbarrier else { continue };
-            // With the other parity, the phase before the first is over at once.
+            // With the other parity, the wait ends at once: the phase before the first counts as complete.
             if !flow.may_be_one_of(&mbarrier, &signalled) && flow.waits_for_first(wait) {
                 never.push((wait, mbarrier));
             }
         }
-        // Where a loop over a ring is unrolled, each of its mbarriers is waited on by itself, and in the rounds that
-        // are left any of them: that has one cause.
+        // If a loop over a ring is unrolled, each of its mbarriers has a wait of its own, and the remaining
+        // iterations wait on any of them: that has one cause.
         let rings: FxHashSet<Mbarrier> =
             never.iter().map(|(_, it)| *it).filter(Mbarrier::is_of_ring).collect();
         let ring_of = |mbarrier: &Mbarrier| {

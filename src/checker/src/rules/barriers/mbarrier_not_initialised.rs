@@ -5,14 +5,15 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds kernels that wait for an mbarrier in their shared memory, or commit to one, while neither they nor
-    /// a function that they call has any `mbarrier.init`; and waits for an mbarrier at which threads arrive and that
-    /// is certainly none of those which they do initialise. Of a `tcgen05.commit` to such a one,
-    /// `commit-not-waited-for` says it.
+    /// Finds kernels that wait for an mbarrier in their shared memory, or commit to one, while neither they
+    /// nor a function that they call executes any `mbarrier.init`. Also waits for an mbarrier at which
+    /// threads arrive, if it is certainly none of those that the kernel initializes.
+    /// `commit-not-waited-for` reports a `tcgen05.commit` to such an mbarrier.
     ///
     /// ## Why is this bad?
-    /// Shared memory holds anything when a kernel starts, and nobody but its own threads can make an mbarrier
-    /// there. What a wait does on a word that is none is not defined: it ends at once, or never.
+    /// Shared memory is not initialized when a kernel starts, and only the threads of the kernel can
+    /// initialize an mbarrier there. The effect of a wait on other bytes is undefined: it ends at once, or
+    /// never.
     ///
     /// ## Example
     /// ```ptx

@@ -9,14 +9,14 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Finds an arrival that more threads execute together than the mbarrier expects arrivals, whichever of those
-    /// that the kernel initialises it is: all lanes of a warp; or several warps that nothing tells apart, in a
-    /// kernel whose `.reqntid` says that there are as many, or that gives its warps parts and says with `.maxntid`
-    /// how many there can be.
+    /// Finds an arrival that more threads execute together than the mbarrier expects, whichever mbarrier of
+    /// the kernel it is. The threads are all lanes of a warp, or several warps that no condition
+    /// distinguishes, in a kernel whose `.reqntid` gives it that many warps, or that assigns roles to its
+    /// warps and limits their number by `.maxntid`.
     ///
     /// ## Why is this bad?
-    /// The phase is over as soon as the first of them have arrived, while the others still read or write. Those that
-    /// are too many count for the next phases, and who waits for one misses it.
+    /// The phase completes when the first of them have arrived, while the others still read or write. The
+    /// surplus arrivals count for the next phases, and a thread that waits for one of these misses it.
     ///
     /// ## Example
     /// ```ptx

@@ -7,12 +7,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `mbarrier.try_wait` and `mbarrier.test_wait` of which nothing reads the result, where nothing else in
-    /// the kernel waits on this mbarrier.
+    /// Finds `mbarrier.try_wait` and `mbarrier.test_wait` whose result nothing reads, if nothing else in
+    /// the kernel waits on the mbarrier.
     ///
     /// ## Why is this bad?
-    /// `mbarrier.test_wait` never waits, and `mbarrier.try_wait` gives up after some time. Whether the phase is over,
-    /// only the result says.
+    /// `mbarrier.test_wait` never waits, and `mbarrier.try_wait` gives up after some time. Only the result
+    /// says whether the phase is complete.
     ///
     /// ## Example
     /// ```ptx

@@ -5,24 +5,29 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds waits for an mbarrier with a parity that cannot be that of the phase which is meant: one that stays
-    /// the same in a loop of which each round completes a phase; 1 where the one phase that there is has not
-    /// been waited for, or is that of the multiplies whose result is loaded behind the wait; and 0 where the first
-    /// phase has been waited for before, and something has arrived for the second one since. Every wait on that
-    /// mbarrier has to have the same parity, and it is known what arrives at it. A loop may choose one of a ring of
-    /// mbarriers in each round, and it may be unrolled: then a round has as many arrivals as waits, one between two
-    /// waits where the same threads do both.
+    /// Finds waits for an mbarrier with a parity that cannot be the parity of the intended phase.
     ///
-    /// A first wait with parity 0 is found that nobody gets past: whatever arrives at its mbarrier comes behind this
-    /// wait, or behind another one that is not over before, be there one for each stage or some for the rounds that
-    /// an unrolled loop leaves.
+    /// - A constant parity in a loop in which each iteration completes a phase.
+    /// - Parity 1, if the only phase has not been waited for yet, or if its multiplies produce the result
+    ///   that is loaded after the wait.
+    /// - Parity 0, if the first phase has been waited for before, and something has arrived for the second
+    ///   phase since.
+    /// - A first wait with parity 0 that no thread can pass, because everything that arrives at the
+    ///   mbarrier comes after this wait, or after another wait that cannot complete earlier. There may be
+    ///   one such wait for each stage, or one for the remaining iterations of an unrolled loop.
+    ///
+    /// All waits on the mbarrier must have the same parity, and everything that arrives at it must be
+    /// known. A loop may select one of a ring of mbarriers in each iteration, and it may be unrolled: then
+    /// an iteration has as many arrivals as waits, with one arrival between two waits if the same threads
+    /// execute both.
     ///
     /// ## Why is this bad?
-    /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on. A wait for the parity
-    /// of the phase before the one that goes on is over at once: what is read behind it may not be there. With
-    /// parity 1, a wait on an mbarrier that is just initialised is over, which is what the first wait for an
-    /// *empty* buffer wants, and not that for a full one: where it has parity 0, who fills and who empties wait for
-    /// each other.
+    /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialization on. A wait for
+    /// the parity of the previous phase ends at once: the data that is read after it may not be there yet.
+    ///
+    /// A wait with parity 1 on a new mbarrier ends at once. The first wait for an *empty* buffer needs
+    /// that, and the first wait for a *full* buffer must not have it. If the wait for an empty buffer has
+    /// parity 0, producer and consumer wait for each other.
     ///
     /// ## Example
     /// ```ptx

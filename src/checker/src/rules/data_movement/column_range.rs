@@ -14,17 +14,18 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a
-    /// known column plus the columns that the shape covers is over 512 (576 on `sm_107`). Finds
-    /// those, accumulators, A, metadata and scales, too, that reach past the end of the allocation from
-    /// which their address is derived, also in functions that are given the address.
+    /// Finds loads, stores, copies and shifts that reach past the last column of Tensor Memory: a known
+    /// column plus the columns of the shape is over 512 (576 on `sm_107`).
     ///
-    /// A second half of `.16x32bx2` that begins before it counts, too. Where warps add columns by their number,
-    /// as `(tid >> 7) << 8` does, those count that every block has and that certainly load or store.
+    /// Also finds those, and accumulators, A, metadata and scales, that reach past the end of the
+    /// allocation from which their address is derived, also in functions that get the address. The second
+    /// half of `.16x32bx2` must not begin before the allocation either. If warps add columns by their
+    /// number, as `(tid >> 7) << 8` does, only warps count that every CTA has and that certainly load or
+    /// store.
     ///
     /// ## Why is this bad?
-    /// There are no such columns to access, or they belong to another CTA. The assembler does not
-    /// look at values in registers.
+    /// These columns do not exist, or belong to another CTA. The assembler does not look at values in
+    /// registers.
     ///
     /// ## Example
     /// ```ptx
@@ -118,7 +119,7 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
             return;
         }
         let name = checker.unit.source.slice(flow.span(event));
-        // What is stored behind an `alloc` of another function is not followed: nothing may be.
+        // Stores after an `alloc` of another function are not followed: there may be none.
         let load = place.load.filter(|_| flow.is_own(alloc));
         let message = if !slots.is_overwritten(flow, slot, load) {
             format!("`{name}` reaches to column {end} of an allocation of {size}")
@@ -156,8 +157,8 @@ fn may_be_past(flow: &Flow<'_>, event: Event, columns: &Columns, size: u32) -> b
     is_open && event.through.is_none() && flow.is_own(event)
 }
 
-/// The first column of an access in the first round of a counted loop in which it reaches past its allocation, and
-/// which round that is.
+/// The first column of an access in the first iteration of a counted loop in which it reaches past its
+/// allocation, and the number of that iteration.
 fn past_in_rounds(
     flow: &Flow<'_>,
     (event, address): (Event, &Address<'_>),
@@ -175,7 +176,7 @@ fn past_in_rounds(
         (value.slot() == place.slot()).then_some(())?;
         Some((value.column()?, round + 1))
     });
-    // What is more counts backwards.
+    // A larger number counts backwards.
     let is_past = |column: u32| column < 1 << 15 && column + columns.reach() > size;
     columns_of.into_iter().find(|(column, _)| is_past(*column))
 }

@@ -12,7 +12,7 @@ rule! {
     /// Checks that a decompressing `cp` names both formats, the destination first.
     ///
     /// ## Why is this bad?
-    /// One format alone says nothing; the assembler refuses the instruction.
+    /// One format alone has no meaning; the assembler refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

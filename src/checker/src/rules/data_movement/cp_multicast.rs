@@ -10,7 +10,7 @@ rule! {
     /// `.warpx2::01_23`, `.32x128b` needs `.warpx4`, the others take none.
     ///
     /// ## Why is this bad?
-    /// A shape of fewer than 128 rows has to say which warps' lanes receive the data. The
+    /// A shape with fewer than 128 rows must specify the lanes of which warps receive the data. The
     /// assembler refuses the instruction.
     ///
     /// ## Example

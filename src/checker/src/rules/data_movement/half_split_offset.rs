@@ -7,12 +7,11 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Checks `immHalfSplitoff`: it goes with the shape `.16x32bx2` and with no other, and it is
-    /// an immediate.
+    /// Checks `immHalfSplitoff`: only the shape `.16x32bx2` has it, and it is an immediate.
     ///
     /// ## Why is this bad?
-    /// `.16x32bx2` makes two accesses; the second is `immHalfSplitoff` columns further. The
-    /// assembler refuses the instruction.
+    /// `.16x32bx2` makes two accesses; the second one is `immHalfSplitoff` columns further. The assembler
+    /// refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

@@ -9,12 +9,12 @@ const LANES_OF_A_WARP: u32 = 32;
 
 rule! {
     /// ## What it does
-    /// Finds loads and stores whose known lane makes them reach from the 32 lanes of one warp into
-    /// those of the next.
+    /// Finds loads and stores whose known lane makes them reach from the 32 lanes of one warp into those of
+    /// the next.
     ///
     /// ## Why is this bad?
-    /// Each warp of a warpgroup can access a quarter of Tensor Memory only: 32 lanes from a multiple
-    /// of 32 on. The assembler does not look at values in registers.
+    /// Each warp of a warpgroup can access a quarter of Tensor Memory only: 32 lanes, starting at a
+    /// multiple of 32. The assembler does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx
@@ -67,7 +67,7 @@ fn due(lanes: u32) -> String {
     }
 }
 
-/// The same of lanes that are known warp by warp.
+/// The same for lanes that are known for each warp.
 fn of_warps(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for (flow, event, address, shape) in accesses(checker) {
         let Some(decoded) = flow.decoded(event) else { continue };

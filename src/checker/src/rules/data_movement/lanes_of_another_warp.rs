@@ -10,15 +10,15 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads and stores of lanes of Tensor Memory that are those of another warp.
+    /// Finds loads and stores of lanes of Tensor Memory that belong to another warp.
     ///
-    /// What is made of the number of the thread is evaluated for each warp that the kernel's `.reqntid` or
-    /// `.maxntid` gives its blocks, or that a condition lets through. Where a warp leaves out its lanes, or some bits of
-    /// them, as shipped kernels do, that is for TC411.
+    /// A lane that is computed from the thread number is evaluated for each warp that the kernel's
+    /// `.reqntid` or `.maxntid` allows, or that passes a condition. A warp that leaves out its lanes, or
+    /// some of their bits, as shipped kernels do, is reported by TC411 instead.
     ///
     /// ## Why is this bad?
-    /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. What it finds elsewhere
-    /// is not defined. The assembler does not look at values in registers.
+    /// Each warp of a warpgroup can access its own 32 lanes only: warp i the lanes from 32 i on. Access to
+    /// other lanes is undefined. The assembler does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx

@@ -5,14 +5,15 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads and stores that name lanes 0 to 31 of Tensor Memory in a warp that has others, in a kernel whose
-    /// `.reqntid` gives its blocks several warps; and those of which a warp leaves out a part only: `warp % 2 * 32`.
+    /// Finds loads and stores that name lanes 0 to 31 of Tensor Memory in a warp that has other lanes, in a
+    /// kernel whose `.reqntid` gives its CTAs several warps. Also those in which a warp leaves out only a
+    /// part of its lanes: `warp % 2 * 32`.
     ///
     /// ## Why is this bad?
-    /// Each warp of a warpgroup can access its own 32 lanes only: warp i those from 32 i on. The lane of
-    /// an address that `alloc` returned is 0, which is right for the first warp and for no other.
-    /// Shipped kernels leave the lanes out on purpose, or some bits of them, and get those of each warp; nothing
-    /// promises that.
+    /// Each warp of a warpgroup can access its own 32 lanes only: warp i the lanes from 32 i on. The
+    /// address that `alloc` returns has lane 0, which is correct for the first warp only. Shipped kernels
+    /// leave out the lanes, or some of their bits, on purpose, and each warp accesses its own lanes.
+    /// Nothing guarantees that.
     ///
     /// ## Example
     /// ```ptx

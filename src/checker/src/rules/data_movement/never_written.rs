@@ -12,13 +12,14 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Finds a `ld`, and an operand of a multiply in Tensor Memory (A, its sparsity metadata, the scales), of which
-    /// no column is one that anything in the whole kernel writes: no multiply, `st`, `cp` or `shift`. Kernels
-    /// that do not allocate, that write nothing, or columns of which it is not known which they are, are left alone.
+    /// Finds a `ld`, and an operand of a multiply in Tensor Memory (A, its sparsity metadata, the scales),
+    /// that reads only columns which nothing in the whole kernel writes: no multiply, `st`, `cp` or
+    /// `shift`. Kernels are not checked if they do not allocate, if they write nothing, or if they write
+    /// columns that are not known.
     ///
     /// ## Why is this bad?
-    /// What is allocated is not initialised: these columns hold what an earlier kernel left there. Often the column
-    /// is wrong that is added to the address, or a copy is missing.
+    /// Allocated columns are not initialized: they contain what an earlier kernel left there. Often the
+    /// column that is added to the address is wrong, or a copy is missing.
     ///
     /// ## Example
     /// ```ptx
@@ -84,7 +85,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = FxHashSet::default();
         for Read { event, address, columns } in read {
             let (first, last) = columns.place().columns_between();
-            // What is unrolled reads the same again.
+            // Unrolled copies read the same columns again.
             if !written.misses(&columns) || !reported.insert((columns.place().root, first, columns.count())) {
                 continue;
             }
@@ -118,7 +119,7 @@ fn accesses<'a>(flow: &Flow<'a>) -> Option<(Vec<Columns>, Vec<Read<'a>>)> {
     let mut read = Vec::new();
     let mut add = |event: Event| -> Option<()> {
         let Some(instruction) = flow.instruction(event) else {
-            // Of what is not understood, only this is known.
+            // Of an instruction that is not understood, only this is known.
             let pending = flow.operation(event).and_then(Pending::of);
             return (!matches!(pending, Some(Pending::Operation | Pending::Store))).then_some(());
         };

@@ -11,12 +11,12 @@ const LANES: u64 = TensorMemory::LANES as u64;
 
 rule! {
     /// ## What it does
-    /// Finds addresses in Tensor Memory whose known bits name a lane past the last one, 127. Of A, the
-    /// sparsity metadata, the scales and the lookup table of a multiply it finds columns past the last
-    /// one, too; `column-range` and `accumulator-columns` judge the others.
+    /// Finds addresses in Tensor Memory whose known bits name a lane past the last one, 127. For A, the
+    /// sparsity metadata, the scales and the lookup table of a multiply, it also finds columns past the
+    /// last one. `column-range` and `accumulator-columns` check the other columns.
     ///
     /// ## Why is this bad?
-    /// There is no such cell. The assembler does not look at values in registers.
+    /// This cell does not exist. The assembler does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx
@@ -56,7 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A begins within Tensor Memory, and ends behind it: each of its rows has 32 bytes at least.
+/// A begins within Tensor Memory and ends past it: each of its rows has at least 32 bytes.
 fn matrix_a(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
@@ -109,7 +109,7 @@ fn lane(checker: &Checker<'_>, decoded: &Decoded<'_>, address: &Address<'_>, fin
     );
 }
 
-/// The column of an operand of which it is not judged how many it takes.
+/// The column of an operand whose number of columns is not checked.
 fn column(checker: &Checker<'_>, decoded: &Decoded<'_>, address: &Address<'_>, findings: &mut Findings<'_>) {
     let Some(known) = checker.address(decoded, address) else { return };
     let least = known.value & known.mask & 0xFFFF;

@@ -9,11 +9,11 @@ use crate::words::list_words;
 rule! {
     /// ## What it does
     /// Finds repetitions that a shape does not have, and shapes and repetitions that `ld.red` and
-    /// `ld.spcompress` cannot work on.
+    /// `ld.spcompress` do not support.
     ///
     /// ## Why is this bad?
-    /// A load or store moves at most 128 registers per thread; a reduction needs at least two
-    /// columns. The assembler refuses the instruction.
+    /// A load or store moves at most 128 registers per thread; a reduction needs at least two columns. The
+    /// assembler refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

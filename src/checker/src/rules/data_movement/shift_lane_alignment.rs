@@ -9,8 +9,8 @@ rule! {
     /// Finds shifts of a matrix whose known lane is not a multiple of 32.
     ///
     /// ## Why is this bad?
-    /// The shift moves the rows of one warp's 32 lanes and takes an address at their start; any
-    /// other is an illegal instruction. The assembler does not look at values in registers.
+    /// The shift moves the rows of the 32 lanes of one warp, and its address is their start. Any other
+    /// address makes the instruction illegal. The assembler does not look at values in registers.
     ///
     /// ## Example
     /// ```ptx

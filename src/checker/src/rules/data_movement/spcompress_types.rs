@@ -5,11 +5,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Checks that a compressing load names the type of the data before that of the metadata.
+    /// Checks that a compressing load names the type of the data before the type of the metadata.
     ///
     /// ## Why is this bad?
-    /// `.f32.b2` is the one pair of qualifiers here whose order counts; the assembler refuses
-    /// `.b2.f32`.
+    /// `.f32.b2` is the only pair of qualifiers of this instruction whose order matters; the assembler
+    /// refuses `.b2.f32`.
     ///
     /// ## Example
     /// ```ptx

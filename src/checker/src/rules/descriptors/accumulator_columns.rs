@@ -6,13 +6,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds accumulators that reach past the last column of Tensor Memory: a known column of
-    /// `d-tmem` plus the columns that the accumulator takes is over 512 (576 on `sm_107`). These are N
-    /// columns, or half or a quarter of them where the data path layout divides the columns between the
-    /// warps' lanes.
+    /// Finds accumulators that reach past the last column of Tensor Memory: a known column of `d-tmem` plus
+    /// the columns of the accumulator is over 512 (576 on `sm_107`). The accumulator has N columns, or half
+    /// or a quarter of them if the data path layout divides the columns between the lanes of the warps.
     ///
     /// ## Why is this bad?
-    /// The multiply writes outside Tensor Memory; a debug build of NVIDIA's tools traps there.
+    /// The multiply writes outside of Tensor Memory. A debug build of NVIDIA's tools traps there.
     ///
     /// ## Example
     /// ```ptx

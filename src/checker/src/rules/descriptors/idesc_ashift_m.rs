@@ -4,10 +4,10 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `.ashift` with M other than 128 or 256.
+    /// Finds `.ashift` with an M other than 128 or 256.
     ///
     /// ## Why is this bad?
-    /// The rows of A can be shifted only where they fill the datapath.
+    /// The rows of A can be shifted only if they fill the datapath.
     ///
     /// ## Example
     /// ```ptx

@@ -7,8 +7,8 @@ rule! {
     /// Finds reserved bits of the instruction descriptor that are set.
     ///
     /// ## Why is this bad?
-    /// Reserved bits must be zero; which they are depends on the kind. A bit in the wrong place
-    /// usually means that a field was shifted by too little or too much.
+    /// Reserved bits must be zero; which bits are reserved depends on the kind. A set bit usually means
+    /// that a field was shifted by too little or too much.
     ///
     /// ## Example
     /// ```ptx

@@ -7,7 +7,7 @@ rule! {
     /// Finds the saturate bit outside `.kind::i8`, and a maximum shift without `.ws`.
     ///
     /// ## Why is this bad?
-    /// The fields mean nothing there and must be zero.
+    /// These fields have no meaning there and must be zero.
     ///
     /// ## Example
     /// ```ptx

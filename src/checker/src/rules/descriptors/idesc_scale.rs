@@ -4,12 +4,11 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds a scale type or a scale factor id that does not go with the kind and the scale vector
-    /// size.
+    /// Finds a scale type or a scale factor id that does not fit the kind and the scale vector size.
     ///
     /// ## Why is this bad?
-    /// With `4X` the id must be 0, with `2X` it is 0 or 2; the wrong one selects bytes that are no
-    /// scale factors.
+    /// With `4X` the id must be 0, with `2X` it is 0 or 2. A wrong id selects bytes that are not scale
+    /// factors.
     ///
     /// ## Example
     /// ```ptx

@@ -4,8 +4,8 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds M and N in the instruction descriptor that are no shape of Table 39 for this kind,
-    /// `.cta_group`, sparsity and `.ws`.
+    /// Finds M and N in the instruction descriptor that Table 39 does not have for this kind, `.cta_group`,
+    /// sparsity and `.ws`.
     ///
     /// ## Why is this bad?
     /// The multiply is an illegal instruction. The assembler does not look into descriptors.

@@ -7,7 +7,7 @@ rule! {
     /// Finds a sparsity bit in the instruction descriptor that differs from `.sp`.
     ///
     /// ## Why is this bad?
-    /// The bit and the qualifier have to agree.
+    /// The bit and the qualifier must agree.
     ///
     /// ## Example
     /// ```ptx

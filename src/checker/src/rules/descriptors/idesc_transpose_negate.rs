@@ -4,12 +4,12 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds a transpose or negate bit that the kind does not have, and an N that a transposed B of
-    /// 8-bit elements cannot have.
+    /// Finds a transpose or negate bit that the kind does not have, and an N that a transposed B of 8-bit
+    /// elements cannot have.
     ///
     /// ## Why is this bad?
-    /// i8 cannot negate, the mxf4 kinds cannot transpose, and a transposed B of 8-bit elements
-    /// needs N in steps of 16 for each CTA.
+    /// `i8` cannot negate, the mxf4 kinds cannot transpose, and a transposed B of 8-bit elements needs N in
+    /// steps of 16 for each CTA.
     ///
     /// ## Example
     /// ```ptx

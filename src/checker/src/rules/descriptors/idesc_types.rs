@@ -7,7 +7,7 @@ rule! {
     /// Finds types of A, B or D in the instruction descriptor that the `.kind` does not have.
     ///
     /// ## Why is this bad?
-    /// The multiply is an illegal instruction, or takes the bits for numbers of another type.
+    /// The multiply is an illegal instruction, or reads the bits as numbers of another type.
     ///
     /// ## Example
     /// ```ptx

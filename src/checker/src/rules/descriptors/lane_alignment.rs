@@ -5,9 +5,9 @@ use crate::rules::{Checker, Code, Lane, rule};
 
 rule! {
     /// ## What it does
-    /// Finds matrices in Tensor Memory whose known lane breaks the datapath table: a multiple of
-    /// 32, or 16 more where only half of the datapath is used. There, A, D and the sparsity metadata
-    /// must have the same of the two.
+    /// Finds matrices in Tensor Memory whose known lane violates the datapath table: it must be a multiple
+    /// of 32, or 16 more if only half of the datapath is used. In that case A, D and the sparsity metadata
+    /// must use the same half.
     ///
     /// ## Why is this bad?
     /// The multiply is an illegal instruction.

@@ -4,11 +4,11 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds the absolute leading-dimension mode where it is not possible: with another swizzle
-    /// than 128B, a transposed matrix, a base offset, or on a target without it.
+    /// Finds the absolute leading-dimension mode where it is not possible: with another swizzle than 128B,
+    /// a transposed matrix, a base offset, or on a target without the mode.
     ///
     /// ## Why is this bad?
-    /// The mode exists for K = 96 alone, whose 48 bytes do not divide 128.
+    /// The mode exists for K = 96 only, whose 48 bytes do not divide 128.
     ///
     /// ## Example
     /// ```ptx

@@ -9,13 +9,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds descriptors of matrices in shared memory that are made of an address or a stride that is no
-    /// multiple of 16 bytes, or of the address of a variable that nothing shifts right by 4. The leading dimension of
-    /// a matrix that is swizzled and contiguous along K is left alone: it does not count, and many write 1 for it.
+    /// Finds shared-memory descriptors that are computed from an address or a stride that is not a multiple
+    /// of 16 bytes, or from the address of a variable that is not shifted right by 4. The leading dimension
+    /// of a matrix that is swizzled and contiguous along K is not checked: the hardware ignores it, and
+    /// many kernels write 1.
     ///
     /// ## Why is this bad?
-    /// The fields of a descriptor are in units of 16 bytes: what lies below is shifted out. The matrix
-    /// that is multiplied starts before the one that was meant, or has other strides, and nothing says so.
+    /// The fields of a descriptor are in units of 16 bytes; the lower bits are lost. The matrix starts too
+    /// early, or has the wrong strides, and nothing reports it.
     ///
     /// ## Example
     /// ```ptx
@@ -43,7 +44,7 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
-    // What many descriptors are made of is one mistake.
+    // A value from which many descriptors are computed is one mistake.
     let mut seen: FxHashMap<u32, Seen> = FxHashMap::default();
     for multiply in checker.descriptors {
         let decoded = &checker.instructions[multiply.instruction];
@@ -112,7 +113,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Whether it is known that the leading dimension of a matrix counts. That of one which is swizzled and contiguous along
-/// K is taken for 1, whatever stands there.
+/// K is taken for 1, whatever its value.
 fn leading_counts(multiply: &Descriptors, name: &str) -> bool {
     let descriptor = multiply.descriptors.iter().find(|descriptor| descriptor.name == name);
     let is_transposed = match name {

@@ -4,11 +4,11 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds fixed bits of a shared-memory descriptor that have another value.
+    /// Finds fixed bits of a shared-memory descriptor that have the wrong value.
     ///
     /// ## Why is this bad?
-    /// Bits 46 to 48 are 0b001 and bits 53 to 60 are zero on Blackwell. A descriptor made for
-    /// Hopper does not have them; strides in bytes instead of units of 16 overflow into them.
+    /// Bits 46 to 48 are 0b001 and bits 53 to 60 are zero on Blackwell. A descriptor for Hopper does not
+    /// have them. Strides in bytes instead of units of 16 overflow into them.
     ///
     /// ## Example
     /// ```ptx

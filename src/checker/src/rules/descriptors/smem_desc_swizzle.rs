@@ -4,7 +4,7 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds swizzling modes 3, 5 and 7, which do not exist.
+    /// Finds the swizzling modes 3, 5 and 7, which do not exist.
     ///
     /// ## Why is this bad?
     /// The copy or multiply is an illegal instruction.

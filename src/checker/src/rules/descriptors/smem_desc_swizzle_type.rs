@@ -7,8 +7,7 @@ rule! {
     /// Finds a swizzling mode that a transposed matrix of this element width cannot have.
     ///
     /// ## Why is this bad?
-    /// Transposed 32-bit elements need 128B swizzling with 32B atomicity, and nothing else may have
-    /// it.
+    /// Transposed 32-bit elements need 128B swizzling with 32B atomicity, and no other matrix may have it.
     ///
     /// ## Example
     /// ```ptx

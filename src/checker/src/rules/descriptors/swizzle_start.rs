@@ -17,24 +17,30 @@ use crate::syntax::ast::StateSpace;
 
 rule! {
     /// ## What it does
-    /// Finds descriptors of swizzled matrices whose start address cannot be that of a matrix in the pattern:
-    /// - the matrix starts so far in the rows of a matrix that is not transposed that the bytes along K
-    ///   reach past the swizzled ones: K was stepped out of the atom;
-    /// - a small constant is added to the descriptor of a matrix that is not transposed, or what a counted loop
-    ///   adds in some round, and the sum starts at another row of the pattern; so it is where the step is part of
-    ///   the constant that a start address is made a descriptor with, and another one has all of it but the step;
-    /// - it starts on the boundary of the pattern, and the base offset is not 0;
-    /// - it starts in a variable whose `.align` is less than that of the pattern, and the base offset is 0; one
-    ///   that no matrix fits into is only a name for where dynamic shared memory begins, and left alone.
+    /// Finds descriptors of swizzled matrices whose start address cannot be the start of a matrix in the
+    /// swizzling pattern.
     ///
-    /// Only the bits of an address that are known count, such as those of a variable that is aligned.
+    /// - The matrix is not transposed, and starts so far into its rows that the bytes along K reach past
+    ///   the swizzled ones: K was stepped out of the atom.
+    /// - The matrix is not transposed, and a small constant, or the step of a counted loop, is added to the
+    ///   descriptor, so that the sum starts at another row of the pattern. The step can also be part of the
+    ///   constant from which the descriptor is built, if another descriptor has the same constant without
+    ///   the step.
+    /// - The matrix starts on the boundary of the pattern, and the base offset is not 0.
+    /// - The matrix starts in a variable whose `.align` is smaller than the pattern, and the base offset is
+    ///   0. A variable that is too small for a matrix only names the start of dynamic shared memory, and is
+    ///   not checked.
+    ///
+    /// Only known bits of an address count, for example those of an aligned variable.
     ///
     /// ## Why is this bad?
-    /// The swizzle permutes 16 bytes by the row that they are in, and the pattern comes again after eight rows. A
-    /// step along K stays in the rows where it starts, or leads to the next atom, a multiple of eight rows further
-    /// on; other steps read other rows, or other bytes of them, than were meant. Most often such a step is
-    /// counted in bytes instead of units of 16. A buffer that starts in the middle of a pattern is left alone:
-    /// where its data is swizzled by the address as well, as copies do, both go together.
+    /// The swizzle permutes units of 16 bytes by the row that they are in, and the pattern repeats after
+    /// eight rows. A step along K stays in its rows, or leads to the next atom, a multiple of eight rows
+    /// further. Other steps read the wrong rows or the wrong bytes. Most often such a step is in bytes
+    /// instead of units of 16.
+    ///
+    /// A buffer that starts in the middle of a pattern is not reported: if its data is swizzled by the
+    /// address as well, as copies do, the two match.
     ///
     /// ## Example
     /// ```ptx
@@ -193,7 +199,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Of the descriptors that are the same but for the steps along K in the constants of which they are made: the first
+/// Of the descriptors that differ only by steps along K in the constants that they are built from: the first
 /// step.
 fn first_steps(checker: &Checker<'_>) -> FxHashMap<Base, u64> {
     let mut found: FxHashMap<Base, u64> = FxHashMap::default();
@@ -231,7 +237,7 @@ fn loose<'a>(
     let Root::Variable(variable) = place.root else { return None };
     // In a stage of a ring, it starts where all of them do.
     place.offset.constant(mode.pattern_alignment().trailing_zeros())?;
-    // The matrix lies behind it, in memory that the launch adds.
+    // The matrix follows it, in memory that the launch adds.
     if flow.is_too_small(variable) {
         return None;
     }

@@ -14,16 +14,18 @@ use crate::syntax::ast::StateSpace;
 
 rule! {
     /// ## What it does
-    /// Finds copies with a tensor map to an address that is certainly no multiple of the swizzle pattern, where a
-    /// descriptor whose matrix is swizzled, with the base offset 0, starts at the same address. The pattern has eight
-    /// rows: 1024 bytes with a swizzle of 128 bytes, 512 with 64, and 256 with 32. A box that is a part of the pattern,
-    /// at an address where no matrix starts, is left alone.
+    /// Finds copies with a tensor map to an address that is certainly not a multiple of the swizzling
+    /// pattern, if a descriptor of a swizzled matrix with base offset 0 starts at the same address. The
+    /// pattern has eight rows: 1024 bytes with a swizzle of 128 bytes, 512 with 64, and 256 with 32. A box
+    /// that is only a part of the pattern, at an address where no matrix starts, is not checked.
     ///
     /// ## Why is this bad?
-    /// A copy swizzles by the bits of the address, and a descriptor with the base offset 0 says that the pattern starts
-    /// with the matrix. Both agree where the start is a multiple of the pattern; elsewhere the ISA asks for another base
-    /// offset. Hardware that swizzles the matrix by its address as well multiplies what was meant all the same, so this
-    /// only informs: whoever reads the tile by its row computes another place.
+    /// A copy swizzles by the bits of the address. A descriptor with base offset 0 says that the pattern
+    /// starts with the matrix. The two agree if the start is a multiple of the pattern; otherwise the ISA
+    /// requires another base offset.
+    ///
+    /// Hardware that swizzles the matrix by its address as well multiplies the intended elements anyway, so
+    /// the finding is an info. Code that reads the tile by its row computes another location.
     ///
     /// ## Example
     /// ```ptx

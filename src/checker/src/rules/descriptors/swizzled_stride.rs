@@ -6,16 +6,18 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds descriptors of swizzled matrices whose stride dimension offset is not eight rows of the
-    /// swizzle: 1024 bytes for 128-byte swizzling (512 with 32-byte atomicity), 512 for 64-byte and 256
-    /// for 32-byte swizzling. An offset of 0 is left alone: where there are eight rows only, it does not
-    /// matter. So are multiples: other groups of rows, or of the same rows further along K, may lie
-    /// between. Only where the matrix is not transposed, a multiple that is the offset of another mode, or
-    /// sixteen times that of its own, is taken for a mistake.
+    /// swizzle: 1024 bytes for 128-byte swizzling (512 with 32-byte atomicity), 512 for 64-byte and 256 for
+    /// 32-byte swizzling.
+    ///
+    /// An offset of 0 is not reported, because it does not matter if there are only eight rows. Multiples
+    /// are not reported either: there may be other groups of rows, or of the same rows further along K, in
+    /// between. Only if the matrix is not transposed, a multiple is reported that is the offset of another
+    /// mode, or sixteen times the offset of its own mode.
     ///
     /// ## Why is this bad?
-    /// Groups of eight rows, or of eight columns of K where the matrix is transposed, lie one behind the
-    /// other in packed layouts, which nearly all kernels have. Another offset is nearly always that of
-    /// another swizzling mode than the one in the descriptor, or one in bytes instead of units of 16.
+    /// In packed layouts, which nearly all kernels use, groups of eight rows (of eight columns of K if the
+    /// matrix is transposed) follow each other directly. Another offset nearly always belongs to another
+    /// swizzling mode than the one in the descriptor, or is in bytes instead of units of 16.
     ///
     /// ## Example
     /// ```ptx

@@ -4,7 +4,7 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds zero-column mask descriptors with reserved bits or a column shift that is too large.
+    /// Finds zero-column mask descriptors with reserved bits or with a column shift that is too large.
     ///
     /// ## Why is this bad?
     /// Columns are shifted by at most 16 with M = 32 and by at most 32 otherwise.

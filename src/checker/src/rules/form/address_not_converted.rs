@@ -5,14 +5,15 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an `alloc` or `commit` without a state space that is given an address within shared memory: one of a
-    /// variable there, or one that `cvta.to.shared` made.
+    /// Finds an `alloc` or `commit` without a state space whose operand is an address within shared memory:
+    /// the address of a variable there, or the result of `cvta.to.shared`.
     ///
     /// ## Why is this bad?
-    /// Without a state space the address is generic, and where another one leads is undefined. The assembler makes
-    /// the same of both: it hands on the lower half of the address, which is what lies within shared memory. So it
-    /// works, and shipped kernels have it; it is an info. Nothing promises that the next assembler does so, and
-    /// that of other instructions, such as `mbarrier.arrive`, does not.
+    /// Without a state space the address is generic, and a generic address outside of shared memory is
+    /// undefined. Today's assembler uses the lower half of the address in both cases, which is the address
+    /// within shared memory. So the code works, shipped kernels contain it, and the finding is an info.
+    /// Nothing guarantees this for the next assembler. Other instructions, such as `mbarrier.arrive`, do
+    /// not work this way.
     ///
     /// ## Example
     /// ```ptx

@@ -7,12 +7,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a multicast `commit` whose known `ctaMask` names no CTA, or one that the cluster of its
+    /// Finds a multicast `commit` whose known `ctaMask` names no CTA, or a CTA that the cluster of its
     /// kernel does not have.
     ///
     /// ## Why is this bad?
-    /// Each bit of the mask is the rank of a CTA whose mbarrier is signalled. Without one nobody
-    /// learns that the operations are complete, and there is no mbarrier in a CTA that does not exist.
+    /// Each bit of the mask is the rank of a CTA whose mbarrier is signaled. Without a bit, nobody learns
+    /// that the operations are complete. A CTA that does not exist has no mbarrier.
     ///
     /// ## Example
     /// ```ptx
@@ -37,7 +37,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         // Of a register only its own bits are known.
         let width =
             if commit.multicast.is_some_and(|it| it.value == Multicast::Cluster32b) { 32 } else { 16 };
-        // What is past that is another rule's offence.
+        // Larger masks are reported by another rule.
         if operand.immediate().is_some_and(|mask| mask.value() >> width != 0) {
             continue;
         }

@@ -8,9 +8,9 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds numbers outside tcgen05 that their position does not take, and registers where a number has to be
-    /// written: barriers are 0 to 15, `setmaxnreg` takes multiples of 8 from 24 to 256, `cp.async` copies 4, 8 or
-    /// 16 bytes, and a `wait_group` is told how many groups may be pending by a number.
+    /// Finds numbers outside tcgen05 that their operand does not take, and registers where an immediate is
+    /// required. Barriers are 0 to 15, `setmaxnreg` takes multiples of 8 from 24 to 256, `cp.async` copies
+    /// 4, 8 or 16 bytes, and `wait_group` takes the number of groups that may be pending as an immediate.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.

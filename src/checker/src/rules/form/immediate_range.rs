@@ -7,8 +7,8 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds immediates outside the range of their operand: `scale-input-d` is 0 to 15, `ctaMask`
-    /// fits 16 bits (32 with `.multicast::cluster::32b`).
+    /// Finds immediates outside the range of their operand: `scale-input-d` is 0 to 15, `ctaMask` has 16
+    /// bits (32 with `.multicast::cluster::32b`).
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.

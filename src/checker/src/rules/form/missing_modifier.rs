@@ -7,10 +7,11 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 without a modifier that they must have.
+    /// Finds instructions outside tcgen05 that lack a required modifier.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. Types are never left out in PTX, and few other words may be.
+    /// The assembler refuses the module. PTX never lets you leave out a type, and few other modifiers are
+    /// optional.
     ///
     /// ## Example
     /// ```ptx
@@ -31,13 +32,13 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     /// More choices say nothing.
     const MOST: usize = 6;
     for generic in Generic::unknown(checker).filter(|generic| !generic.is_open) {
-        // Words that it does not look at stand for none that it wants.
+        // Modifiers that it ignores do not count as required ones.
         let has_unknown = generic.opcode.refused_words(generic.text).next().is_some();
         if !generic.opcode.is_refused_as_incomplete() || has_unknown {
             continue;
         }
         let name = generic.name();
-        // Where rows share a name, each has its own words.
+        // If rows share a name, each has its own modifiers.
         let first = name.split('.').next().unwrap_or_default();
         let is_only = rows_starting_with(first).iter().filter(|(it, _)| *it == name).count() == 1;
         let missing: Vec<(&Group, Option<u32>)> = generic.opcode.missing().collect();
@@ -64,7 +65,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What the words of a group have in common.
+/// What the modifiers of a group have in common.
 fn what(group: &Group) -> String {
     match group.words {
         [only] => format!("`.{}`", only.spelling()),

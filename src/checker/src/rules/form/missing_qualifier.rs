@@ -6,11 +6,11 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds tcgen05 instructions without a qualifier that they must have.
+    /// Finds tcgen05 instructions that lack a required qualifier.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. tcgen05 has few defaults: `.sync.aligned`, the
-    /// `.cta_group`, the shape and the type have to be written.
+    /// The assembler refuses the instruction. tcgen05 has few defaults: `.sync.aligned`, the `.cta_group`,
+    /// the shape and the type are required.
     ///
     /// ## Example
     /// ```ptx

@@ -6,12 +6,12 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 whose modifiers do not go together: one that excludes another, or needs another
-    /// that is missing.
+    /// Finds instructions outside tcgen05 with modifiers that cannot be combined: one excludes another, or
+    /// needs another that is missing.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. The ISA gives most instructions several forms, and each form has its own
-    /// modifiers: only `.s32` saturates in `add`, only `.f32` flushes subnormals.
+    /// The assembler refuses the module. Most instructions have several forms in the ISA, and each form has
+    /// its own modifiers: in `add`, only `.s32` saturates and only `.f32` flushes subnormals.
     ///
     /// ## Example
     /// ```ptx
@@ -43,17 +43,17 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What is said of a violated constraint.
+/// The message for a violated constraint.
 fn finding(generic: &Generic<'_>, constraint: &Constraint) -> Diagnostic {
     let words = generic.opcode.words();
     let about: Vec<usize> =
         constraint.when.iter().filter(|term| !term.absent).filter_map(|term| term.find(&words)).collect();
     match constraint.then {
-        // What is violated is either a word too many, or one that is missing.
+        // The violation is a modifier too many, or a missing one.
         Demand::Excludes(term) | Demand::Needs(term) => match term.find(&words) {
             Some(excluded) => conflict(generic, about, excluded),
             None => match term.rival(&words).filter(|at| !about.contains(at)) {
-                // Another word stands where the one that is needed should.
+                // Another modifier is in the position of the needed one.
                 Some(rival) => conflict(generic, about, rival),
                 None => missing(generic, &about, term.words),
             },
@@ -64,7 +64,7 @@ fn finding(generic: &Generic<'_>, constraint: &Constraint) -> Diagnostic {
     }
 }
 
-/// Words that do not go together; `last` is the one that the constraint forbids.
+/// Modifiers that cannot be combined; `last` is the one that the constraint forbids.
 fn conflict(generic: &Generic<'_>, mut about: Vec<usize>, last: usize) -> Diagnostic {
     let name = generic.name();
     let modifiers = &generic.opcode.modifiers;
@@ -98,7 +98,7 @@ fn conflict(generic: &Generic<'_>, mut about: Vec<usize>, last: usize) -> Diagno
     finding
 }
 
-/// A word that belongs to the name, and stands further behind.
+/// A part of the name that is written later in the opcode.
 fn misplaced(generic: &Generic<'_>, at: usize) -> Diagnostic {
     let name = generic.name();
     let word = &generic.opcode.modifiers[at];
@@ -112,7 +112,7 @@ fn misplaced(generic: &Generic<'_>, at: usize) -> Diagnostic {
     .help(format!("write `{name}.{}` first", word.modifier.spelling()))
 }
 
-/// A word that others need.
+/// A modifier that others need.
 fn missing(generic: &Generic<'_>, about: &[usize], wanted: &[Modifier]) -> Diagnostic {
     let name = generic.name();
     let modifiers = &generic.opcode.modifiers;
@@ -129,7 +129,7 @@ fn missing(generic: &Generic<'_>, about: &[usize], wanted: &[Modifier]) -> Diagn
         .help(format!("add {wanted}"))
 }
 
-/// Words of which each stands in some form of the instruction, but in none with the others.
+/// Modifiers each of which some form of the instruction has, but none has together with the others.
 fn no_form(generic: &Generic<'_>, about: &[usize], lists: &[&[Term]]) -> Diagnostic {
     let words = generic.opcode.words();
     let modifiers = &generic.opcode.modifiers;

@@ -9,9 +9,8 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds operands of the wrong kind: a register where an address in brackets is expected, an
-    /// address where a value is expected, a bare register where a vector is expected, two operands in
-    /// each other's place, and so on.
+    /// Finds operands of the wrong kind: a register instead of an address in brackets, an address instead
+    /// of a value, a bare register instead of a vector, two swapped operands, and so on.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.
@@ -87,7 +86,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Two operands of which each belongs where the other stands.
+/// Two operands each of which belongs in the position of the other.
 fn exchanged(
     checker: &Checker<'_>,
     decoded: &Decoded<'_>,

@@ -10,9 +10,9 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds registers whose declared type does not fit the operand: 32 bits for Tensor Memory
-    /// addresses and instruction descriptors, 64 bits for shared-memory descriptors, 16 bits for
-    /// `ctaMask`, `.pred` for `enable-input-d`.
+    /// Finds registers whose declared type does not fit the operand: 32 bits for Tensor Memory addresses
+    /// and instruction descriptors, 64 bits for shared-memory descriptors, 16 bits for `ctaMask`, `.pred`
+    /// for `enable-input-d`.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.

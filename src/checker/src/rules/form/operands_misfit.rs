@@ -11,9 +11,9 @@ use crate::syntax::ast::{BinaryOperator, Operand, OperandKind, UnaryOperator};
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 with too few or too many operands, and with operands that do not look as
-    /// they have to: an address without its brackets, a vector where one value stands, `-r` or `[r-4]`, which would
-    /// have to be computed, `_` where a value is read.
+    /// Finds instructions outside tcgen05 with too few or too many operands, and with operands of the wrong
+    /// kind: an address without brackets, a vector instead of a single value, an expression such as `-r` or
+    /// `[r-4]`, `_` where a value is read.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.
@@ -57,7 +57,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// `_` where it may not stand.
+/// `_` where it is not allowed.
 fn sink(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
     let name = generic.name();
     let span = unit.module.operands[place.operand as usize].span();
@@ -112,7 +112,7 @@ fn computed(unit: &Unit, generic: &Generic<'_>, place: Place) -> Diagnostic {
     Diagnostic::new(Code::OperandsMisfit, operand.span(), message, label).help(help)
 }
 
-/// An instruction of which the operation of the next statement is read as an operand.
+/// An instruction that reads the operation of the next statement as an operand.
 fn unended(unit: &Unit, generic: &Generic<'_>) -> Option<Diagnostic> {
     let operands = unit.module.operands(unit.module.instructions[generic.index as usize].operands);
     let (span, end) = operands.iter().find_map(|it| Some((it.span(), unit.missing_end(it.span().start)?)))?;

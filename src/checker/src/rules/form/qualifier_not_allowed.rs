@@ -10,10 +10,10 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds qualifiers that tcgen05 has, on an instruction that does not take them.
+    /// Finds qualifiers of tcgen05 on an instruction that does not take them.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction, or ignores a word that was meant to do something.
+    /// The assembler refuses the instruction, or ignores a qualifier that was meant to have an effect.
     ///
     /// ## Example
     /// ```ptx

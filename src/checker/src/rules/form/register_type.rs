@@ -10,17 +10,18 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds operands outside tcgen05 of another type than their position takes: a predicate or a register of
-    /// another width, an integer where a float is computed, a special register, a variable or a literal where a
-    /// register stands, elements of a vector that do not go together.
+    /// Finds operands outside tcgen05 of the wrong type: a predicate or a register of another width, an
+    /// integer where a float is computed, a special register, a variable or a literal instead of a
+    /// register, elements of a vector whose types do not match.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. A register of bits (`.b32`) stands for each type of its size, signed and
-    /// unsigned integers go together, and floats only with themselves. Loads, stores and `cvt` take wider registers
-    /// as well.
+    /// The assembler refuses the module. A register of bits (`.b32`) works for every type of its size,
+    /// signed and unsigned integers work for each other, and floats only for themselves. Loads, stores and
+    /// `cvt` also take wider registers.
     ///
-    /// An address is generic unless the instruction names a state space, and has 64 bits then, as one in global
-    /// memory has: `ld.b32 r0, [r1]` with an address in shared memory of 32 bits lacks its `.shared`.
+    /// An address is generic and has 64 bits unless the instruction names a state space. An address in
+    /// global memory has 64 bits too. `ld.b32 r0, [r1]` with a 32-bit address in shared memory lacks
+    /// `.shared`.
     ///
     /// ## Example
     /// ```ptx
@@ -85,7 +86,7 @@ fn guard(unit: &Unit, generic: &Generic<'_>, class: Class) -> Option<Diagnostic>
     Some(finding.help("guard with a `.pred` register"))
 }
 
-/// What stands there, in words.
+/// A description of the operand.
 fn described(class: Class) -> String {
     match class {
         Class::Special32 | Class::Special64 | Class::SpecialAny | Class::Component => {
@@ -220,7 +221,7 @@ fn demand(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -
     }
 }
 
-/// Whether no number may stand there at all.
+/// Whether no number is allowed there at all.
 fn is_register(place: Place) -> bool {
     [Class::Integer, Class::Float, Class::Single].iter().all(|class| !place.classes().has(*class))
 }
@@ -288,7 +289,7 @@ fn help(generic: &Generic<'_>, place: Place, class: Class, fitting: &[Type]) -> 
     help
 }
 
-/// Whether a type may stand in an opcode in place of another, and its other words with it.
+/// Whether a type may replace another one in an opcode, with its other modifiers.
 fn is_word_beside(generic: &Generic<'_>, ty: Type, other: Type) -> bool {
     let groups = generic.opcode.row.map_or(&[][..], |row| row.modifiers);
     let has = |group: &crate::isa::generic::Group, ty: Type| group.words.contains(&Modifier::Type(ty));

@@ -4,12 +4,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds qualifiers that are given twice, or two that exclude each other.
+    /// Finds qualifiers that are written twice, or two that exclude each other.
     ///
     /// ## Why is this bad?
-    /// An instruction takes at most one qualifier of a group: one `.kind`, one shape, one
-    /// `.cta_group`. The assembler refuses the second (it overlooks a second `.sync` and a
-    /// second `.NaN`).
+    /// An instruction takes at most one qualifier of a group: one `.kind`, one shape, one `.cta_group`. The
+    /// assembler refuses the second, except a second `.sync` or `.NaN`, which it ignores.
     ///
     /// ## Example
     /// ```ptx

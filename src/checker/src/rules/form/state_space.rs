@@ -18,14 +18,14 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds variables that live in another state space than the instruction names: a `.global` one in `ld.shared`,
-    /// a parameter in an `ld` without `.param`. `tcgen05.alloc` takes `.shared::cta` or none, `commit` takes
-    /// `.shared::cluster` or none. Where there is none, a register must not hold the generic address of something
-    /// that lives elsewhere.
+    /// Finds variables in another state space than the instruction names: a `.global` variable in
+    /// `ld.shared`, a parameter in an `ld` without `.param`. `tcgen05.alloc` takes `.shared::cta` or none,
+    /// `commit` takes `.shared::cluster` or none. If the instruction names none, a register must not hold
+    /// the generic address of something outside of shared memory.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. Without a state space the address is generic, and where one
-    /// outside of shared memory leads is undefined.
+    /// The assembler refuses the instruction. Without a state space the address is generic, and a generic
+    /// address outside of shared memory is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -7,12 +7,11 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds opcodes that start with `tcgen05.` and name no operation.
+    /// Finds opcodes that start with `tcgen05.` but name no operation.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. The words of an operation such as `mma.ws`,
-    /// `ld.red` or `wait::ld` stand directly behind `tcgen05.`; other qualifiers follow in any
-    /// order.
+    /// The assembler refuses the instruction. The name of an operation such as `mma.ws`, `ld.red` or
+    /// `wait::ld` follows directly after `tcgen05.`. Other qualifiers follow in any order.
     ///
     /// ## Example
     /// ```ptx
@@ -84,7 +83,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Where a dot stands in the name of an operation instead of two colons: all of the name, and the operation.
+/// If the name of an operation has a dot instead of two colons: the whole name, and the operation.
 fn with_dot(text: &str, span: Span, word: &str, similar: &[Operation]) -> Option<(Span, &'static str)> {
     let behind = text.get(span.end as usize..)?.strip_prefix('.')?;
     let len = behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

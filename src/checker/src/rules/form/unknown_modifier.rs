@@ -8,8 +8,8 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 with a modifier that they do not have, or not twice. A word of another
-    /// instruction that the assembler does not look at is left alone.
+    /// Finds instructions outside tcgen05 with a modifier that they do not have, or that they have only
+    /// once. Modifiers of other instructions that the assembler ignores are not reported.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.
@@ -32,7 +32,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker) {
-        // Beside what is not known, a word may belong to another form; but not one that PTX does not have.
+        // Next to an unknown part, a modifier may belong to another form; but not one that PTX does not have.
         let is_sure = |word: &str| !generic.is_open || !is_unknown(word) && !is_word(word);
         let mut refused = generic.opcode.refused_words(generic.text).filter(|(_, word)| is_sure(word));
         let Some((first, word)) = refused.next() else { continue };

@@ -10,11 +10,11 @@ use crate::words::{list_words, similar};
 
 rule! {
     /// ## What it does
-    /// Finds instructions outside tcgen05 that PTX does not have.
+    /// Finds instructions that PTX does not have, outside tcgen05.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. A kernel for Blackwell is mostly made of these: waits at mbarriers,
-    /// copies in bulk, fences and arithmetic.
+    /// The assembler refuses the module. Most instructions of a Blackwell kernel are outside tcgen05: waits
+    /// at mbarriers, bulk copies, fences and arithmetic.
     ///
     /// ## Example
     /// ```ptx
@@ -36,7 +36,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for generic in Generic::unknown(checker).filter(|generic| generic.opcode.row.is_none()) {
         let words: Vec<(&str, Span)> = words(generic.text).collect();
         let Some((first, span)) = words.first() else { continue };
-        // Several words are one name: `barrier.cluster.arrive`, of which the first mean nothing alone.
+        // Several parts are one name: in `barrier.cluster.arrive` the first ones have no meaning alone.
         let names = rows_starting_with(first);
         let alike =
             |name: &str| name.split('.').zip(&words).take_while(|(part, (word, _))| part == word).count();
@@ -79,7 +79,7 @@ fn meant(name: &str, rest: &str, names: impl Iterator<Item = &'static str>) -> V
     if known.is_empty() { others } else { known }
 }
 
-/// So many of the first words of a name.
+/// The first parts of a name.
 fn first_words(name: &str, count: usize) -> &str {
     let end = name.match_indices('.').nth(count - 1);
     &name[..end.map_or(name.len(), |(at, _)| at)]

@@ -5,10 +5,10 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds qualifiers that no tcgen05 instruction has: misspellings, wrong case, `:` for `::`.
+    /// Finds qualifiers that no tcgen05 instruction has: misspellings, wrong case, `:` instead of `::`.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction; a few foreign words it ignores silently.
+    /// The assembler refuses the instruction. It silently ignores a few qualifiers of other instructions.
     ///
     /// ## Example
     /// ```ptx

@@ -13,12 +13,12 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds elements of register vectors that cannot stand there: `_`, an address, a constant
-    /// in a vector that is written, and a register that a load would write twice.
+    /// Finds elements of register vectors that are not allowed there: `_`, an address, a constant in a
+    /// vector that is written, and a register that a load would write twice.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction; a repeated destination only in its back end, with a
-    /// message that names neither line nor register.
+    /// The assembler refuses the instruction. It finds a repeated destination only in its back end, with a
+    /// message that names neither the line nor the register.
     ///
     /// ## Example
     /// ```ptx
@@ -69,16 +69,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A function, or what stands in none.
+/// A function, or the statements outside of all functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct About(Option<u32>);
 
-/// Names for new registers, none of which the function has yet.
+/// Names for new registers that the function does not have yet.
 struct Names<'u> {
     unit: &'u Unit,
     /// The function that `taken` and `next` are about, once there is one.
     about: Option<About>,
-    /// Numbers that stand behind [`STEM`](Self::STEM) somewhere in it.
+    /// Numbers that follow [`STEM`](Self::STEM) somewhere in it.
     taken: FxHashSet<u32>,
     next: u32,
 }
@@ -117,7 +117,7 @@ impl<'u> Names<'u> {
         }
     }
 
-    /// Puts a new register in the place of an element: one that gets `value` first, if there is one.
+    /// Replaces an element by a new register, which gets `value` first, if there is one.
     fn declare(&mut self, decoded: &Decoded<'_>, element: Span, title: &str, value: Option<&str>) -> Fix {
         let name = self.next(decoded.function);
         let separator = separator(&self.unit.source.text()[..decoded.span.start as usize]);
@@ -156,8 +156,8 @@ fn leading_number(text: &str) -> Option<u32> {
     text[..digits].parse().ok()
 }
 
-/// What stands between a new statement and the one that `before` ends at: a line of its own where the
-/// old one has one, if that is not indented beyond reason.
+/// The text between a new statement and the one that `before` ends at: a new line if the old one has
+/// a line of its own, unless that is indented beyond reason.
 fn separator(before: &str) -> String {
     const INDENT: usize = 200;
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
@@ -179,7 +179,7 @@ fn bracketed(text: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Constants stand only in vectors that are read, and there beside a register.
+/// Constants are allowed only in vectors that are read, and only next to a register.
 fn constants(
     decoded: &Decoded<'_>,
     bound: &Bound<'_>,

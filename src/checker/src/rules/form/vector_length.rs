@@ -9,12 +9,12 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Compares the length of a vector with what the instruction moves: Tables 47 and 48 for `ld`
-    /// and `st`, 4 or 8 registers of `disable-output-lane` by `.cta_group`.
+    /// Compares the length of a vector with what the instruction moves: Tables 47 and 48 for `ld` and `st`,
+    /// 4 or 8 registers of `disable-output-lane` by `.cta_group`.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the instruction. `.pack::16b` and `.unpack::16b` do not change the
-    /// number of registers.
+    /// The assembler refuses the instruction. `.pack::16b` and `.unpack::16b` do not change the number of
+    /// registers.
     ///
     /// ## Example
     /// ```ptx

@@ -8,9 +8,9 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Finds vectors outside tcgen05 with too few or too many elements: for `.v2`, `.v4` and `.v8`, for the part of
-    /// a matrix that a thread holds in `ldmatrix`, `mma`, `wmma` and `wgmma`, for the coordinates of a tensor, and
-    /// for what `mov` packs into a register.
+    /// Finds vectors outside tcgen05 with too few or too many elements: for `.v2`, `.v4` and `.v8`, for the
+    /// fragment of a matrix that a thread holds in `ldmatrix`, `mma`, `wmma` and `wgmma`, for the
+    /// coordinates of a tensor, and for the parts that `mov` packs into a register.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.
@@ -108,7 +108,7 @@ fn takes_vectors(generic: &Generic<'_>, elements: u32) -> bool {
     generic.opcode.row.is_some_and(|row| row.modifiers.iter().any(|group| group.words.iter().any(says)))
 }
 
-/// The word that says how many elements there are.
+/// The modifier that says how many elements there are.
 fn because(generic: &Generic<'_>, place: Place) -> Option<(Span, String)> {
     let says = |modifier: &Modifier| match modifier {
         Modifier::Vector(_) => matches!(place.slot.form, Form::Vector | Form::Packed),

@@ -11,12 +11,12 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds operands whose constraint makes a register of another width than their place in the PTX takes:
-    /// `"h"` is 16 bits wide, `"r"` and `"f"` 32, `"l"` and `"d"` 64, `"q"` 128. nvcc does not tell a `float` from
-    /// an integer of the same width.
+    /// Finds operands whose constraint creates a register of another width than the PTX expects: `"h"` is
+    /// 16 bits wide, `"r"` and `"f"` 32, `"l"` and `"d"` 64, `"q"` 128. nvcc does not distinguish a `float`
+    /// from an integer of the same width.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses what nvcc makes of the statement, with a line of a temporary file.
+    /// The assembler refuses the statement that nvcc generates, and names a line of a temporary file.
     ///
     /// ## Example
     /// ```cuda

@@ -4,12 +4,12 @@ use crate::syntax::ast::StatementKind;
 
 rule! {
     /// ## What it does
-    /// Finds labels in a template that stand neither between braces nor have a part that differs wherever the
-    /// template is used (`%=`, in LLVM `${:uid}`).
+    /// Finds labels in a template that are neither inside braces nor contain a part that differs for each
+    /// use of the template (`%=`, in LLVM `${:uid}`).
     ///
     /// ## Why is this bad?
-    /// Where the function around it is inlined twice, or unrolled, the kernel has two labels of one name, and
-    /// the assembler refuses it.
+    /// If the surrounding function is inlined twice, or unrolled, the kernel has two labels with one name,
+    /// and the assembler refuses it.
     ///
     /// ## Example
     /// ```cuda

@@ -4,11 +4,11 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds operands of an `asm` statement with no comma between them. Off by default: nvcc takes them, and
-    /// shipped headers have them.
+    /// Finds operands of an `asm` statement without a comma between them. Off by default: nvcc accepts
+    /// them, and shipped headers contain them.
     ///
     /// ## Why is this bad?
-    /// Other compilers of CUDA refuse the statement.
+    /// Other CUDA compilers refuse the statement.
     ///
     /// ## Example
     /// ```cuda

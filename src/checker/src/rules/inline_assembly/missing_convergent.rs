@@ -8,12 +8,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds calls of inline assembly in LLVM IR that are not `convergent`, and those of cuda-oxide that say
-    /// `may_diverge`, though their PTX is executed by the threads of a warp or CTA together: barriers, elections,
+    /// Finds calls of inline assembly in LLVM IR that are not `convergent`, and those of cuda-oxide with
+    /// `may_diverge`, if the threads of a warp or CTA execute their PTX together: barriers, elections,
     /// shuffles, `.aligned` instructions.
     ///
     /// ## Why is this bad?
-    /// LLVM may make the call depend on more conditions than before, so that only some of the threads arrive.
+    /// LLVM may make the call depend on more conditions than before, so that only some of the threads reach
+    /// it.
     ///
     /// ## Example
     /// ```llvm

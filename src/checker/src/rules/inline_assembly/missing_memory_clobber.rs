@@ -9,12 +9,12 @@ use crate::source::Span;
 rule! {
     /// ## What it does
     /// Finds `asm` statements without a `"memory"` clobber whose PTX orders memory: fences, waits for and
-    /// arrivals at mbarriers, copies in bulk, and the tcgen05 instructions that move data, commit and wait. Off
-    /// by default: shipped headers leave it out where nothing near reads or writes memory.
+    /// arrivals at mbarriers, bulk copies, and the tcgen05 instructions that move data, commit and wait.
+    /// Off by default: shipped headers leave it out if no surrounding code reads or writes memory.
     ///
     /// ## Why is this bad?
-    /// `volatile` keeps statements in their order among each other, but not among the loads and stores that
-    /// the compiler makes itself. Without the clobber these may move to the other side of a fence or a wait.
+    /// `volatile` keeps statements in order relative to each other, but not relative to the loads and
+    /// stores that the compiler generates. Without the clobber these may move across a fence or a wait.
     ///
     /// ## Example
     /// ```cuda

@@ -6,14 +6,14 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds inline assembly of LLVM IR, MLIR and what is made for them (in Python `has_side_effects`, in Mojo
-    /// `has_side_effect`, in Triton `is_pure`, in Rust `pure`, in cuda-oxide `register_only`) that is not said to have
-    /// side effects, though what it does is more than compute: it reads shared memory, writes any, waits, elects a
-    /// thread, reads a clock, or has to do with Tensor Memory.
+    /// Finds inline assembly in LLVM IR, MLIR and the languages that generate them that is not marked as
+    /// having side effects (in Python `has_side_effects`, in Mojo `has_side_effect`, in Triton `is_pure`,
+    /// in Rust `pure`, in cuda-oxide `register_only`), although it does more than compute: it reads shared
+    /// memory, writes memory, waits, elects a thread, reads a clock, or uses Tensor Memory.
     ///
     /// ## Why is this bad?
-    /// LLVM takes such a call for a function of its operands: it is left out when nobody uses its result,
-    /// moved, and made one with another.
+    /// LLVM treats such a call as a function of its operands. It removes the call if nobody uses the
+    /// result, moves it, and merges it with another one.
     ///
     /// ## Example
     /// ```llvm

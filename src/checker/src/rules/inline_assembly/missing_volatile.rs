@@ -6,13 +6,13 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds `asm` statements with outputs that are neither `volatile` nor said to change memory, though what
-    /// they do is more than compute: they read shared memory, write any, wait, elect a thread, read a clock, or have
-    /// to do with Tensor Memory.
+    /// Finds `asm` statements with outputs that are neither `volatile` nor clobber memory, although they do
+    /// more than compute: they read shared memory, write memory, wait, elect a thread, read a clock, or use
+    /// Tensor Memory.
     ///
     /// ## Why is this bad?
-    /// For the compiler such a statement is a function of its inputs. It may be left out when nobody uses the
-    /// outputs, moved across loops and barriers, and two of them may become one.
+    /// To the compiler such a statement is a function of its inputs. The compiler may remove it if nobody
+    /// uses the outputs, move it across loops and barriers, and merge two of them.
     ///
     /// ## Example
     /// ```cuda

@@ -7,7 +7,7 @@ rule! {
     /// Finds `%N` in a template whose `asm` statement lists fewer operands.
     ///
     /// ## Why is this bad?
-    /// nvcc gives up: operands are counted from 0, outputs first, then inputs.
+    /// nvcc refuses the statement. Operands are counted from 0, outputs first, then inputs.
     ///
     /// ## Example
     /// ```cuda

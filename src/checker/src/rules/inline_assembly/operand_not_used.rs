@@ -3,11 +3,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds operands that the template never names. An operand that is only there to be changed (`"+r"`), or
-    /// that shares the register of another, is left alone, and so is an empty template.
+    /// Finds operands that the template never names. An operand that is only modified (`"+r"`), or that
+    /// shares the register of another one, is not reported, and neither is an empty template.
     ///
     /// ## Why is this bad?
-    /// Mostly the numbers have shifted when an operand was added, and the wrong ones are used.
+    /// Usually the numbers have shifted after an operand was added, and the template uses the wrong ones.
     ///
     /// ## Example
     /// ```cuda

@@ -4,12 +4,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds percent signs that nvcc does not take: `%%` in a statement without operands, where one stands
-    /// for itself; `%[name]`; and a letter between the sign and a number (`%r1`) in a statement with operands,
-    /// where a register's own sign is written `%%`.
+    /// Finds percent signs that nvcc does not accept: `%%` in a statement without operands, where a single
+    /// one is a percent sign; `%[name]`; and a letter between the sign and a number (`%r1`) in a statement
+    /// with operands, where the percent sign of a register is written `%%`.
     ///
     /// ## Why is this bad?
-    /// nvcc gives up, or hands `%%r1` to the assembler, which does.
+    /// nvcc refuses the statement, or passes `%%r1` to the assembler, which refuses it.
     ///
     /// ## Example
     /// ```cuda

@@ -3,11 +3,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds braces that a template does not close, and those that it closes without having opened them.
+    /// Finds braces that a template does not close, and braces that it closes without having opened them.
     ///
     /// ## Why is this bad?
-    /// What stands behind the statement is in its scope, or outside of one, wherever the compiler puts it. Two
-    /// statements that share a scope are taken apart by the next optimisation.
+    /// The code after the statement is inside its scope, or outside of another one, wherever the compiler
+    /// places it. An optimization can separate two statements that share a scope.
     ///
     /// ## Example
     /// ```cuda

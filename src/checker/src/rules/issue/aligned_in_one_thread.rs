@@ -10,12 +10,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `.sync.aligned` instructions that are guarded by, or can only be reached through, a
-    /// condition that holds for one thread of a warp.
+    /// Finds `.sync.aligned` instructions that are guarded by, or can be reached only through, a condition
+    /// that is true for one thread of a warp.
     ///
     /// ## Why is this bad?
-    /// All threads of the warp must execute them together. One thread alone waits for the others
-    /// for ever, or the behaviour is undefined.
+    /// All threads of the warp must execute them together. A single thread waits for the others forever, or
+    /// the behavior is undefined.
     ///
     /// ## Example
     /// ```ptx
@@ -35,7 +35,7 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        // Calls count as what is in the function.
+        // A call counts as the contents of the function.
         let aligned = |event: &Event| flow.is_aligned(*event);
         let mut concerned: SmallVec<[(Event, Event); 16]> = SmallVec::new();
         for event in flow.events() {
@@ -56,7 +56,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         }
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.unit);
-        // One election with many loads behind it is one mistake.
+        // One election with many loads after it is one mistake.
         let mut found: BTreeMap<u32, Vec<(Event, Event)>> = BTreeMap::new();
         for (event, inner) in concerned {
             if let Some(cause) = uniformity.elected_by(&view, event.instruction) {

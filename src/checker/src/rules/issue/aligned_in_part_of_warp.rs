@@ -9,13 +9,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `.sync.aligned` instructions that some threads of a warp execute and others do not: behind a
-    /// condition on `%tid` or `%laneid` that parts a warp, or behind an `exit` or `ret` of some of its
-    /// threads.
+    /// Finds `.sync.aligned` instructions that only some threads of a warp execute: after a condition on
+    /// `%tid` or `%laneid` that splits a warp, or after an `exit` or `ret` of some of its threads.
     ///
     /// ## Why is this bad?
-    /// All threads of the warp must execute them together, and none may have exited; otherwise the
-    /// behaviour is undefined.
+    /// All threads of the warp must execute them together, and none may have exited. Otherwise the behavior
+    /// is undefined.
     ///
     /// ## Example
     /// ```ptx
@@ -42,7 +41,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let aligned = |event: &Event| flow.is_aligned(*event);
-        // Calls count as what is in the function.
+        // A call counts as the contents of the function.
         let concerned = flow.events().iter().filter_map(|event| match event.action {
             Action::Call(callee) => {
                 let summary = flow.all.summary(callee)?;
@@ -53,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let uniformity = flow.uniformity();
         let view = flow.facts.view(flow.unit);
         let executing = flow.executing(None);
-        // What stands behind one condition is one mistake.
+        // Instructions under one condition are one mistake.
         let mut found: BTreeMap<Option<u32>, Vec<(Event, Event, u32)>> = BTreeMap::new();
         let parted = |event: Event| {
             let at = event.instruction;
@@ -65,7 +64,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let lanes = executing.of(at)?.part_of_warp()?;
             Some((executing.parted_by(at), lanes))
         };
-        // What stands together is mostly asked for together.
+        // Adjacent instructions are mostly queried together.
         let mut last = None;
         for (event, inner) in concerned {
             let condition = flow.condition(event);

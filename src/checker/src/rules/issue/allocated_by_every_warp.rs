@@ -13,15 +13,15 @@ use crate::source::Spanned;
 
 rule! {
     /// ## What it does
-    /// Finds an allocation that several warps of a block execute and write to the same place, and a
-    /// deallocation of one address by several warps, in a kernel whose `.reqntid` says how many there
-    /// are. Where `.maxntid` says how many there are at most, it counts if one warp alone does the other of the
-    /// two.
+    /// Finds an allocation that several warps of a CTA execute and write to the same location, and a
+    /// deallocation of one address by several warps, in a kernel whose `.reqntid` gives the number of
+    /// warps. If only `.maxntid` gives it, the finding requires that a single warp executes the other of
+    /// the two instructions.
     ///
     /// ## Why is this bad?
-    /// One warp of a CTA allocates for all of them. Each warp that does gets columns of its own, and of
-    /// all their addresses the slot has only the last: the others are never deallocated. What several
-    /// warps deallocate is deallocated several times.
+    /// One warp of a CTA allocates for all warps. If several do, each gets its own columns, but the slot
+    /// holds only the last address: the other columns are never freed. If several warps free the columns,
+    /// they are freed several times.
     ///
     /// ## Example
     /// ```ptx

@@ -7,14 +7,14 @@ use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
-    /// Finds `mma`, `cp`, `shift` and `commit` of a kernel that no condition restricts to one
-    /// thread: there is none on the way, or only tests that are the same for a whole warp.
+    /// Finds `mma`, `cp`, `shift` and `commit` of a kernel that no condition restricts to one thread: no
+    /// condition is on the path, or only conditions that are the same for a whole warp.
     ///
     /// In a function that the kernel calls, the conditions of the call count as well.
     ///
     /// ## Why is this bad?
-    /// Each thread that executes one of these starts the whole operation: 32 multiplies instead of
-    /// one, and 32 arrivals at the mbarrier.
+    /// Each thread that executes one of these starts the whole operation: 32 multiplies instead of one, and
+    /// 32 arrivals at the mbarrier.
     ///
     /// ## Example
     /// ```ptx
@@ -48,7 +48,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = BTreeSet::new();
         let mut judged = BTreeSet::new();
         for reached in issued {
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             if !judged.insert(reached.conditions()) || reached.may_be_selected() {
                 continue;
             }

@@ -12,14 +12,13 @@ use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
-    /// Finds `mma`, `cp`, `shift` and `commit` behind a condition that holds for several threads of a
-    /// warp, such as an election the wrong way round; and `mma`, `cp` and `shift` of one address that
-    /// one thread of each of several warps executes, in a kernel whose `.reqntid` says that there are
-    /// several.
+    /// Finds `mma`, `cp`, `shift` and `commit` after a condition that is true for several threads of a
+    /// warp, such as an inverted election. Also `mma`, `cp` and `shift` of one address that one thread of
+    /// each of several warps executes, in a kernel whose `.reqntid` gives it several warps.
     ///
     /// ## Why is this bad?
-    /// Each thread that executes one of these starts the whole operation. The accumulator gets the
-    /// product several times, and an mbarrier several arrivals.
+    /// Each thread that executes one of these starts the whole operation. The product is added to the
+    /// accumulator several times, and an mbarrier gets several arrivals.
     ///
     /// ## Example
     /// ```ptx
@@ -51,12 +50,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let mut reported = BTreeSet::new();
         // In one function once, from wherever it is called.
         let mut named = BTreeSet::new();
-        // What stands together is mostly asked for together.
+        // Adjacent instructions are mostly queried together.
         let mut last: Option<(Conditions, Option<Issuers>)> = None;
         for reached in issued {
             let event = reached.event;
             let Some(operation) = flow.operation(event) else { continue };
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             let conditions = reached.conditions();
             if reported.contains(&conditions) {
                 continue;

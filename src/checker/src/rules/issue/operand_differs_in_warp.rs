@@ -9,14 +9,14 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds loads and stores whose `taddr`, and allocations and deallocations whose `nCols`, certainly
-    /// differ between the threads of a warp: they are made of `%tid.x` or `%laneid` by steps that keep
-    /// the number of the thread.
+    /// differ between the threads of a warp: they are computed from `%tid.x` or `%laneid` by operations
+    /// that keep the number of the thread.
     ///
-    /// Those of a function that is called count with what its callers give it.
+    /// In a function that is called, the arguments of its callers count.
     ///
     /// ## Why is this bad?
-    /// These are instructions of a whole warp, which has one address and one number of columns. Where
-    /// its threads give several, the behaviour is undefined.
+    /// These instructions belong to a whole warp, which has one address and one number of columns. If its
+    /// threads give different values, the behavior is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -8,12 +8,12 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds `alloc`, `dealloc` and `relinquish_alloc_permit` with `.cta_group::2` that only one CTA of a
-    /// pair executes: all of them stand behind a condition on `%cluster_ctarank` that is false in the other
+    /// pair executes: all of them are after a condition on `%cluster_ctarank` that is false in the other
     /// CTA.
     ///
     /// ## Why is this bad?
-    /// One warp of each CTA of the pair has to execute them. The CTA that does waits for its peer for
-    /// ever, or the behaviour is undefined.
+    /// One warp of each CTA of the pair must execute them. A single CTA waits for its peer forever, or the
+    /// behavior is undefined.
     ///
     /// ## Example
     /// ```ptx
@@ -40,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let ranks = [0, 1].map(|rank| flow.executing(Some(rank)));
-        // What stands behind one condition is one mistake.
+        // Instructions under one condition are one mistake.
         let mut found: Vec<(Condition, u32, Diagnostic)> = Vec::new();
         for wanted in [Operation::Alloc, Operation::Dealloc, Operation::RelinquishAllocPermit] {
             let is_wanted = |event: &Event| flow.operation(*event) == Some(wanted) && of_pair(event);

@@ -8,15 +8,13 @@ use crate::rules::{Checker, Code, rule, through_calls};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma` with `.cta_group::2` that both CTAs of a pair certainly execute, in a kernel whose
-    /// `.reqnctapercluster` says that there are pairs: no condition on the way depends on which of them
-    /// it is. Kernels that never ask which CTA they are in are left alone.
-    ///
-    /// The same goes for `cp`, `shift` and `commit`.
+    /// Finds a `mma`, `cp`, `shift` or `commit` with `.cta_group::2` that both CTAs of a pair certainly
+    /// execute, in a kernel whose `.reqnctapercluster` says that there are pairs: no condition on the path
+    /// depends on the CTA. Kernels that never read which CTA they are in are not checked.
     ///
     /// ## Why is this bad?
-    /// One thread of one CTA of the pair issues the operation for both. When each of them does, both
-    /// write the same cells of Tensor Memory.
+    /// One thread of one CTA of the pair issues the operation for both. If each CTA does, both write the
+    /// same cells of Tensor Memory.
     ///
     /// ## Example
     /// ```ptx
@@ -84,7 +82,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
         for reached in issued {
             let event = reached.event;
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             if !judged.insert(reached.conditions()) {
                 continue;
             }

@@ -8,13 +8,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `dealloc` with `.cta_group::2` behind an access of Tensor Memory with nothing between that
-    /// the peer CTA could take part in: no `barrier.cluster.wait`, no wait on an mbarrier.
+    /// Finds a `dealloc` with `.cta_group::2` after an access to Tensor Memory without anything in between
+    /// in which the peer CTA could take part: no `barrier.cluster.wait`, no wait on an mbarrier.
     ///
     /// ## Why is this bad?
-    /// The two CTAs deallocate together, and each may still access what is deallocated when the other one
-    /// gets there. `bar.sync` synchronises one CTA only. Some shipped kernels leave it at that, and at
-    /// what `dealloc` itself waits for, so this only informs.
+    /// The two CTAs free the columns together, and each may still access them when the other one reaches
+    /// the `dealloc`. `bar.sync` synchronizes one CTA only. Some shipped kernels rely on `bar.sync`, and on
+    /// the wait of `dealloc` itself, so the finding is an info.
     ///
     /// ## Example
     /// ```ptx

@@ -6,13 +6,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Checks `.ashift`: A has to be in Tensor Memory, the kind must not scale, and the collector
+    /// Checks `.ashift`: A must be in Tensor Memory, the kind must not be block-scaled, and the collector
     /// buffer must not be filled or used.
     ///
     /// ## Why is this bad?
-    /// `.ashift` shifts the rows of A while they are read from Tensor Memory; nothing is shifted
-    /// on the way from shared memory or the collector buffer. The assembler refuses the
-    /// instruction.
+    /// `.ashift` shifts the rows of A while they are read from Tensor Memory. It cannot shift what comes
+    /// from shared memory or from the collector buffer. The assembler refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

@@ -9,12 +9,12 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Checks that `.block_scale`, the kinds that scale (`.kind::mxf8f6f4`, `.kind::mxf4`,
-    /// `.kind::mxf4nvf4`) and the two scale operands come together.
+    /// Checks that `.block_scale`, the block-scaled kinds (`.kind::mxf8f6f4`, `.kind::mxf4`,
+    /// `.kind::mxf4nvf4`) and the two scale operands are used together.
     ///
     /// ## Why is this bad?
-    /// These kinds multiply A and B by scale matrices, and no other kind does. The assembler
-    /// refuses the instruction; older examples of the ISA leave `.block_scale` out.
+    /// These kinds multiply A and B by scale matrices, and no other kind does. The assembler refuses the
+    /// instruction; older examples of the ISA leave out `.block_scale`.
     ///
     /// ## Example
     /// ```ptx

@@ -6,11 +6,11 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds collector buffers that the form does not have: `.collector::a::*` with `.ws`,
-    /// `.collector::b0::*` to `.collector::b3::*` without.
+    /// `.collector::b0::*` to `.collector::b3::*` without it.
     ///
     /// ## Why is this bad?
-    /// An activation-stationary multiply keeps A, a weight-stationary one keeps B in one of four
-    /// buffers. The assembler refuses the other.
+    /// An activation-stationary multiply keeps A, a weight-stationary multiply keeps B in one of four
+    /// buffers. The assembler refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

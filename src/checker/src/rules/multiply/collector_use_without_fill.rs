@@ -10,12 +10,12 @@ use crate::source::Spanned;
 
 rule! {
     /// ## What it does
-    /// Finds multiplies that `use` or `lastuse` a collector buffer which nothing has filled on any
-    /// path before, or whose content was given up since: by `lastuse`, by `discard`, or by a multiply
-    /// that says nothing of the buffer, which discards it.
+    /// Finds multiplies that `use` or `lastuse` a collector buffer which nothing has filled on any earlier
+    /// path, or whose content has been discarded since: by `lastuse`, by `discard`, or by a multiply that
+    /// does not mention the buffer, which discards it.
     ///
     /// ## Why is this bad?
-    /// The buffer holds no matrix; what it holds is undefined.
+    /// The buffer contains no matrix; its content is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -6,12 +6,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Checks `.decompress::lut::b`: the kind has to be f8f6f4 or mxf8f6f4, without `.sp` and
-    /// without `.ashift`.
+    /// Checks `.decompress::lut::b`: the kind must be f8f6f4 or mxf8f6f4, without `.sp` and without
+    /// `.ashift`.
     ///
     /// ## Why is this bad?
-    /// Only the 8-bit paths can decompress B through a lookup table. The assembler refuses the
-    /// rest.
+    /// Only the 8-bit paths can decompress B through a lookup table. The assembler refuses the instruction.
     ///
     /// ## Example
     /// ```ptx

@@ -9,8 +9,8 @@ rule! {
     /// Finds `scale-input-d` with a kind other than f16 and tf32.
     ///
     /// ## Why is this bad?
-    /// Only these two kinds can scale the accumulator on input. The assembler refuses the others,
-    /// but for `.kind::i8`, where it takes the operand and what it does is undefined.
+    /// Only these two kinds can scale the accumulator on input. The assembler refuses the others, except
+    /// `.kind::i8`: there it accepts the operand, whose effect is undefined.
     ///
     /// ## Example
     /// ```ptx

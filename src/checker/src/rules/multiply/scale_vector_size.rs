@@ -7,9 +7,9 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Checks the scale vector size against the kind, Tables 54 and 55: `1X` and `block32` for
-    /// mxf8f6f4, `2X` and `block32` for mxf4, `2X`, `4X`, `block16` and `block32` for mxf4nvf4,
-    /// which must state one.
+    /// Checks the scale vector size against the kind, Tables 54 and 55: `1X` and `block32` for mxf8f6f4,
+    /// `2X` and `block32` for mxf4, `2X`, `4X`, `block16` and `block32` for mxf4nvf4, for which the size is
+    /// required.
     ///
     /// ## Why is this bad?
     /// The assembler refuses other combinations.

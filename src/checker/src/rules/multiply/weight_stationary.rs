@@ -5,8 +5,8 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds what the weight-stationary form `tcgen05.mma.ws` does not have: `.cta_group::2`,
-    /// block-scaled kinds, `disable-output-lane`, `.ashift`, `scale-input-d`.
+    /// Finds what the weight-stationary form `tcgen05.mma.ws` does not have: `.cta_group::2`, block-scaled
+    /// kinds, `disable-output-lane`, `.ashift`, `scale-input-d`.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction.

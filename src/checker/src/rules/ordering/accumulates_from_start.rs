@@ -10,12 +10,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds multiplies that add to an accumulator, `enable-input-d` being true whenever they are executed, where
-    /// nothing else in a kernel that allocates its Tensor Memory can write it: every multiply into these columns adds
-    /// to them, and every store, copy and shift is certainly to other columns.
+    /// Finds multiplies that add to an accumulator which nothing has initialized: `enable-input-d` is true
+    /// whenever they execute, and nothing else in the kernel can write the accumulator. Every multiply into
+    /// these columns adds to them, and every store, copy and shift is certainly to other columns. Only
+    /// kernels that allocate their Tensor Memory are checked.
     ///
     /// ## Why is this bad?
-    /// What an allocation holds is whatever an earlier kernel left there. The result is that plus the product.
+    /// An allocation contains what an earlier kernel left there. The result is that content plus the
+    /// product.
     ///
     /// ## Example
     /// ```ptx

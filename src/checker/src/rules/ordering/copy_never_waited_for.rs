@@ -12,20 +12,21 @@ use crate::words::plural;
 
 rule! {
     /// ## What it does
-    /// Finds a `cp.async` to shared memory behind which nothing can wait for it: no path leads from it to a
-    /// `cp.async.wait_group`, a `cp.async.wait_all` or a `cp.async.mbarrier.arrive`. Of several copies the
-    /// first is named. Kernels that call something unknown are left alone.
+    /// Finds copies to shared memory that nothing can wait for.
     ///
-    /// Finds a `cp.async.bulk` to shared memory of which the mbarrier is one that nothing in the whole kernel waits
-    /// on, in kernels of which it is known which mbarriers they wait on.
-    ///
-    /// A `cp.async.wait_group N` is found where no more than N groups are committed on any way to the first
-    /// multiply, and nothing else writes shared memory: it waits for none.
+    /// - A `cp.async` from which no path leads to a `cp.async.wait_group`, a `cp.async.wait_all` or a
+    ///   `cp.async.mbarrier.arrive`. Of several copies the first is reported. Kernels that call an unknown
+    ///   function are not checked.
+    /// - A `cp.async.bulk` to shared memory whose mbarrier nothing in the whole kernel waits on, if it is
+    ///   known which mbarriers the kernel waits on.
+    /// - A `cp.async.wait_group N` that waits for nothing, because no more than N groups are committed on
+    ///   any path to the first multiply, if nothing else writes shared memory.
     ///
     /// ## Why is this bad?
-    /// A copy is complete when its own thread has waited for it, or when the mbarrier is signalled that it
-    /// told to track its copies; a bulk copy to shared memory, when its mbarrier is. Barriers and fences order what is
-    /// complete; `tcgen05.mma` then multiplies what was in shared memory before.
+    /// A copy is complete when its own thread has waited for it, or when the mbarrier that tracks it is
+    /// signaled. A bulk copy to shared memory is complete when its mbarrier is signaled. Barriers and
+    /// fences order only what is complete. Without the wait, `tcgen05.mma` multiplies the old contents of
+    /// shared memory.
     ///
     /// ## Example
     /// ```ptx
@@ -113,7 +114,7 @@ fn in_bulk(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Copies in groups behind which nothing can wait for them, and waits that wait for none.
+/// Copies in groups that nothing can wait for later, and waits that wait for none.
 fn of_groups(flow: &Flow<'_>, findings: &mut Findings<'_>) {
     let mut copies = flow.events().iter().filter(|event| event.action == Action::AsyncCopy).peekable();
     if copies.peek().is_none() || flow.summary().is_none_or(|summary| summary.unknown) {

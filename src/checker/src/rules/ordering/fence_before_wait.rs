@@ -13,20 +13,21 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `tcgen05.fence::before_thread_sync` behind a `ld` or `st` with no `wait` between.
-    /// A load is complete when one of its registers has been used, or one of a later load of the same
-    /// columns. One that stands under a condition of its own is left alone where nothing will use
-    /// what it loaded.
+    /// Finds a `tcgen05.fence::before_thread_sync` after a `ld` or `st` without a `wait` in between.
     ///
-    /// Where it is known who is handed what is not complete, or the same thread goes on with it, the rules for
-    /// that say it.
+    /// These cases are not reported:
     ///
-    /// A `wait::ld` that follows the fence before the thread signals is as good: a load has nothing that
-    /// another thread would have to see.
+    /// - A load is complete when one of its registers has been used, or a register of a later load of the
+    ///   same columns.
+    /// - A load under a condition of its own is not reported if nothing uses its result.
+    /// - If it is known which thread gets the incomplete result, or if the same thread continues with it,
+    ///   another rule reports it.
+    /// - A `wait::ld` between the fence and the signal is as good as one before the fence: a load writes
+    ///   nothing that another thread must see.
     ///
     /// ## Why is this bad?
-    /// The fence orders operations, it does not wait for them. The thread that is signalled next
-    /// may overwrite what is still being read, or read what is not yet written.
+    /// The fence orders operations, but does not wait for them. The thread that is signaled next may
+    /// overwrite what is still read, or read what is not written yet.
     ///
     /// ## Example
     /// ```ptx
@@ -101,7 +102,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The loads or stores of which it is known for whom they should have been waited for: that is said there.
+/// The loads or stores that another rule reports, because it is known which thread needed the wait.
 fn said_otherwise(flow: &Flow<'_>, transfer: Transfer) -> FxHashSet<u32> {
     let handed_over = flow.handovers().iter().filter(|it| it.transfer == transfer && it.then.is_some());
     let mut said: FxHashSet<u32> = handed_over.map(|it| it.pair.first.instruction).collect();
@@ -111,8 +112,8 @@ fn said_otherwise(flow: &Flow<'_>, transfer: Transfer) -> FxHashSet<u32> {
     said
 }
 
-/// Whether the wait stands behind the fence, in the same block, and still before anything that another
-/// thread can notice: what is waited for is complete when the threads synchronise.
+/// Whether the wait follows the fence in the same block, and comes before anything that another
+/// thread can notice: the operations are complete when the threads synchronize.
 fn is_waited_for_before_signal(flow: &Flow<'_>, fence: Event, access: Pending) -> bool {
     let Some(block) = flow.cfg().block_of(fence.instruction) else { return false };
     let rest = fence.instruction + 1..flow.cfg().block(block).instructions.end;

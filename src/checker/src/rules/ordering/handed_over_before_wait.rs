@@ -8,14 +8,17 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a signal behind a `tcgen05.ld` with no `wait::ld` between, where another warp waits for that signal
-    /// and then writes the columns that are loaded; or behind a `tcgen05.st` with no `wait::st` between, where the
-    /// other warp then accesses what is stored. Signals are an `mbarrier.arrive`, a `tcgen05.commit`, a `bar.sync`
-    /// or `bar.arrive`, a `barrier.cluster.arrive`. A load counts as complete where an instruction has read one of
-    /// its registers. `signal-before-wait` tells of an `mbarrier.arrive` of which it is not known who is told what.
+    /// Finds a signal after a `tcgen05.ld` without a `wait::ld` in between, if another warp waits for the
+    /// signal and then writes the loaded columns. Also a signal after a `tcgen05.st` without a `wait::st`
+    /// in between, if the other warp then accesses the stored columns.
+    ///
+    /// Signals are `mbarrier.arrive`, `tcgen05.commit`, `bar.sync`, `bar.arrive` and
+    /// `barrier.cluster.arrive`. A load is complete when an instruction has read one of its registers.
+    /// `signal-before-wait` reports an `mbarrier.arrive` if it is unknown which warp it signals.
     ///
     /// ## Why is this bad?
-    /// The other warp may be there first: the load gets what is written later, or what was stored is not there.
+    /// The other warp may be faster: the load then reads what is written later, or the stored values are
+    /// missing.
     ///
     /// ## Example
     /// ```ptx

@@ -4,16 +4,16 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds instructions other than `mov` that read a register of a `tcgen05.ld`, or a copy of it, where a path leads
-    /// there without a `wait::ld`. Of each load, the first is named.
+    /// Finds instructions other than `mov` that read a register of a `tcgen05.ld`, or a copy of it, if a
+    /// path leads there without a `wait::ld`. For each load, the first such instruction is reported.
     ///
     /// ## Why is this bad?
-    /// `tcgen05.ld` is asynchronous: the ISA says that its registers hold what was loaded only behind a `wait::ld`. The
-    /// assembler knows which registers a load writes and lets the reader wait for them, so that kernels without the
-    /// `wait::ld` compute what they should on today's hardware. The compilers count on that: whatever Triton compiles
-    /// reads in front of the `wait::ld`, as nothing ties the two together, and so does code that is not optimised. So the
-    /// rule is off unless it is asked for: by whoever writes PTX by hand, or wants to know whether the two can come
-    /// apart.
+    /// `tcgen05.ld` is asynchronous: by the ISA its registers contain the loaded values only after a
+    /// `wait::ld`. The assembler knows which registers a load writes and makes the reader wait for them, so
+    /// kernels without `wait::ld` compute the right result on today's hardware. Compilers rely on this:
+    /// code that Triton compiles reads before the `wait::ld`, as nothing connects the two, and so does code
+    /// that is not optimized. The rule is therefore off by default. Use it for PTX that is written by hand,
+    /// or to learn whether the two can be reordered.
     ///
     /// ## Example
     /// ```ptx

@@ -7,12 +7,12 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds accesses of Tensor Memory that follow a wait on an mbarrier or a barrier with no
-    /// `tcgen05.fence::after_thread_sync` between.
+    /// Finds accesses to Tensor Memory that follow a wait on an mbarrier or a barrier without a
+    /// `tcgen05.fence::after_thread_sync` in between.
     ///
     /// ## Why is this bad?
-    /// By the ISA's words an asynchronous operation is ordered behind a synchronisation only by
-    /// that fence. Nearly all shipped kernels do without it, so the rule is off by default.
+    /// By the ISA, only this fence orders an asynchronous operation after a synchronization. Nearly all
+    /// shipped kernels leave it out, so the rule is off by default.
     ///
     /// ## Example
     /// ```ptx

@@ -15,14 +15,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma`, `cp` or `shift` of a kernel from which no `tcgen05.commit` of the same
-    /// `.cta_group` can be reached, or which is issued by other threads than every one of them; and a `mma` in
-    /// a loop whose rounds commit before they multiply, so that nothing follows that of the last one.
+    /// Finds a `mma`, `cp` or `shift` of a kernel that no `tcgen05.commit` of the same `.cta_group`
+    /// follows, or that other threads issue than all such commits. Also a `mma` in a loop whose iterations
+    /// commit before they multiply, so that no commit follows the multiply of the last iteration.
     ///
     /// ## Why is this bad?
-    /// `commit` is the only way to learn that they are complete. A `cp` or `shift` may also be ordered
-    /// before what another thread does, with `tcgen05.fence::before_thread_sync` behind it: that
-    /// thread commits.
+    /// `commit` is the only way to learn that the operations are complete. A `cp` or `shift` can also be
+    /// ordered before operations of another thread by a `tcgen05.fence::before_thread_sync` after it: then
+    /// the other thread commits.
     ///
     /// ## Example
     /// ```ptx
@@ -105,7 +105,7 @@ fn mixes_groups(flow: &Flow<'_>) -> bool {
     has(CtaGroup::One) && has(CtaGroup::Two)
 }
 
-/// Whether an instruction is of a CTA group, if it says of which it is.
+/// Whether an instruction belongs to a CTA group, if it names one.
 fn is_of_group(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<bool> {
     Some(flow.cta_group(event)? == group)
 }
@@ -116,10 +116,10 @@ fn starts(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<Operation> {
     (is_of_group(flow, event, group) == Some(true)).then_some(operation)
 }
 
-/// What is issued by threads of which none commits.
+/// Operations whose issuing threads never commit.
 fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
-    // In a function that is called, nothing is known of who calls it; a fence hands over to another thread.
+    // In a called function, the caller is unknown; a fence may order the operation for another thread.
     let is_elsewhere = |event: &Event| match flow.operation(*event) {
         Some(Operation::Commit) => !flow.is_own(*event),
         Some(Operation::FenceBefore) => true,
@@ -133,7 +133,7 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     };
     let commits: Vec<Event> = flow.events().iter().filter(is_commit).copied().collect();
     let Some(first) = commits.first() else { return };
-    // What stands together has the same cause, and where something is committed as well, it is by the same
+    // Adjacent instructions have the same cause, and a commit among them is executed by the same
     // threads.
     let mut judged: BTreeSet<_> = commits.iter().map(|event| flow.condition(*event)).collect();
     let executing = LazyCell::new(|| flow.executing(None));
@@ -167,7 +167,7 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     }
 }
 
-/// What the last round of a loop issues, where each round commits before it issues.
+/// What the last iteration of a loop issues, if each iteration commits before it issues.
 fn before_last_round(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
     let may_commit = |event: Event| match flow.operation(event) {
         _ if event.action == Action::Unknown => true,

@@ -9,22 +9,23 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma` or `cp` behind a store or a `cp.async` to shared memory in the same thread with no
-    /// `fence.proxy.async` between, in kernels that load nothing into shared memory in bulk. A store to
-    /// another variable than those that the descriptors point to is left alone, and so is one to other bytes
-    /// than theirs, where it is known which those are, to a word that the kernel itself loads, and to a variable
-    /// that no matrix fits into; an atomic operation or a reduction is one only on such a variable as they
-    /// point to.
+    /// Finds a `mma` or `cp` after a store or a `cp.async` to shared memory in the same thread without a
+    /// `fence.proxy.async` in between, in kernels without bulk loads into shared memory.
     ///
-    /// Where other threads than those of the `mma` store, they are found if nothing in the kernel is such a fence,
-    /// and a descriptor certainly points to the variable. So they are in kernels that load in bulk, into other
-    /// variables only; and where nothing is loaded in bulk, a `cp.async` to an array without a size counts as well.
+    /// These stores are not reported: to a variable that no descriptor points to, to other bytes than those
+    /// of the matrices if both are known, to a location that the kernel itself loads, and to a variable
+    /// that is too small for a matrix. Atomic operations and reductions count only on a variable that a
+    /// descriptor points to.
     ///
-    /// In kernels without any such fence, bulk copies to global memory are found that read what threads have stored.
+    /// If other threads than those of the `mma` store, the store is reported only if the kernel contains no
+    /// such fence and a descriptor certainly points to the variable. The same applies to kernels with bulk
+    /// loads, if these go to other variables. In kernels without bulk loads, a `cp.async` to an array
+    /// without a size counts as well. In kernels without any such fence, bulk copies to global memory are
+    /// reported that read what threads have stored.
     ///
     /// ## Why is this bad?
-    /// `mma` and `cp` read shared memory through the async proxy, the store goes through the generic
-    /// one. Without the fence they may read what was there before.
+    /// `mma` and `cp` read shared memory through the async proxy, and the store uses the generic proxy.
+    /// Without the fence they may read the old contents.
     ///
     /// ## Example
     /// ```ptx
@@ -89,7 +90,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if pair.first.action == Action::SharedUpdate {
                 return flow.stores_into(pair.first, pair.then);
             }
-            // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
+            // A location that is loaded again is data for other threads, unless it is certainly part of a matrix.
             let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
             !flow.stores_elsewhere(pair.first, pair.then)
                 && (!is_loaded() || flow.stores_into(pair.first, pair.then))
@@ -134,10 +135,10 @@ fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
     );
 }
 
-/// A store of a kernel without any fence of proxies to what other threads multiply or copy: none of them comes to the
-/// other in the same run.
+/// A store, in a kernel without any proxy fence, to what other threads multiply or copy: none of them reaches
+/// the other in the same run.
 ///
-/// In a kernel that loads in bulk, it counts where that writes other variables.
+/// In a kernel with bulk loads, it counts if those write other variables.
 fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let summary = flow.summary().filter(|summary| flow.is_entry() && !summary.unknown)?;
     let is_store = |event: &&Event| {
@@ -157,11 +158,11 @@ fn handed_over(flow: &Flow<'_>) -> Option<Pair> {
     let is_loaded = |store: Event| {
         !loaded.is_empty() && flow.stored_variable(store).is_none_or(|variable| loaded.contains(&variable))
     };
-    // Where nothing is loaded in bulk, what is copied to the array of the matrices is one of them, or they are stored.
+    // Without bulk loads, a copy to the array of the matrices is one of them, or they are stored.
     let is_copied = |first: Event, then: Event| {
         loaded.is_empty() && first.action == Action::AsyncCopy && flow.stores_into_array(first, then)
     };
-    // Most of what is stored in kernels that load in bulk is something else.
+    // Most stores in kernels with bulk loads are something else.
     let stores: Vec<Event> =
         flow.events().iter().filter(is_store).copied().filter(|store| !is_loaded(*store)).collect();
     let mut readers = flow.events().iter().filter(reads).take_while(|_| !stores.is_empty());

@@ -6,13 +6,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `mma`, `cp`, `shift`, `commit` or `dealloc` that follows a `tcgen05.st` in the same
-    /// thread with no `wait::st` between.
+    /// Finds a `mma`, `cp`, `shift`, `commit` or `dealloc` that follows a `tcgen05.st` in the same thread
+    /// without a `wait::st` in between.
     ///
     /// ## Why is this bad?
-    /// A store is asynchronous and not pipelined with these: a multiply may read what was there
-    /// before. A `ld` or `st` behind it is pipelined and needs no wait; and when a `ld` of the same
-    /// columns is complete, so is the store.
+    /// A store is asynchronous and not pipelined with these instructions: a multiply may read the old
+    /// contents. A `ld` or `st` after it is pipelined and needs no wait. When a `ld` of the same columns is
+    /// complete, the store is complete too.
     ///
     /// ## Example
     /// ```ptx

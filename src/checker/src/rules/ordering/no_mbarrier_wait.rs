@@ -6,13 +6,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds kernels that issue `mma`, `cp` or `commit` while nothing in them or in what they call
-    /// waits on any mbarrier. Where nothing reads what `try_wait` or `test_wait` returns, nobody waits: it may return
-    /// before the phase is over.
+    /// Finds kernels that issue `mma`, `cp` or `commit`, while nothing in them or in the functions that
+    /// they call waits on an mbarrier. A `try_wait` or `test_wait` whose result nothing reads is not a
+    /// wait: it may return before the phase is complete.
     ///
     /// ## Why is this bad?
-    /// Nobody learns when the operations are complete: their result is read too early, or the kernel
-    /// exits while they run.
+    /// No thread learns when the operations are complete. Their result is read too early, or the kernel
+    /// exits while they execute.
     ///
     /// ## Example
     /// ```ptx

@@ -14,15 +14,19 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds two `mma`, `cp` or `shift` of one thread that access the same cells of Tensor Memory, are no
-    /// pipelined pair, and have no wait on an mbarrier and no barrier on any path between: two
-    /// multiplies whose accumulators overlap but differ in address or shape, the accumulator of one as A,
-    /// metadata or scales of the next, a copy onto an accumulator, copies and shifts of the same cells.
-    /// What is not certainly the same is left alone.
+    /// Finds two `mma`, `cp` or `shift` of one thread that access the same cells of Tensor Memory, are not
+    /// a pipelined pair, and have no wait on an mbarrier and no barrier on any path between them.
+    ///
+    /// - Two multiplies whose accumulators overlap but differ in address or shape.
+    /// - A multiply that uses the accumulator of another as A, metadata or scales.
+    /// - A copy onto an accumulator.
+    /// - Copies and shifts of the same cells.
+    ///
+    /// Nothing is reported if the cells are not certainly the same.
     ///
     /// ## Why is this bad?
-    /// The operations are asynchronous, and complete in any order: only the pairs that the ISA lists
-    /// execute as they were issued.
+    /// The operations are asynchronous and complete in any order. Only the pairs that the ISA lists execute
+    /// in the order of issue.
     ///
     /// ## Example
     /// ```ptx
@@ -69,7 +73,7 @@ struct Racing {
 impl Racing {
     /// Those of one function.
     fn of(flow: &Flow<'_>) -> Self {
-        // What is done, each once.
+        // The operations, each once.
         let mut kinds: Vec<Rc<Touched>> = Vec::new();
         let mut numbers: FxHashMap<Rc<Touched>, usize> = FxHashMap::default();
         let mut by_root: FxHashMap<Root, Vec<usize>> = FxHashMap::default();
@@ -145,7 +149,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             role,
             |reach, firsts| {
                 reach.same_thread();
-                // The wait at the end of a round says nothing of the next round.
+                // The wait at the end of an iteration orders nothing in the next iteration.
                 reach.discharge_by_round();
                 let mut addressed = Vec::new();
                 // A multiply that reads what was copied or shifted is ordered between it and the next.

@@ -18,15 +18,17 @@ use crate::rules::{Checker, Code, labelled, rule};
 
 rule! {
     /// ## What it does
-    /// Finds loads and stores of Tensor Memory behind a `mma`, `cp` or `shift` of the same thread
-    /// with no wait on an mbarrier and no barrier on any path between. A barrier counts only if a thread
-    /// can have waited on an mbarrier before it. Accesses that are provably disjoint are left alone. In a
-    /// loop, a wait behind the load is none for what is issued again in the next round: there, loads and
-    /// stores of the same columns are found that are always reached before the first wait; and elsewhere
-    /// those that a warp gets to which executes none of the waits.
+    /// Finds loads and stores of Tensor Memory after a `mma`, `cp` or `shift` of the same thread with no
+    /// wait on an mbarrier and no barrier on any path in between.
+    ///
+    /// - A barrier counts only if a thread can have waited on an mbarrier before it.
+    /// - Accesses that are provably disjoint are not reported.
+    /// - In a loop, a wait after the load does not order the operations of the next iteration. There, loads
+    ///   and stores of the same columns are reported that are always reached before the first wait.
+    /// - Elsewhere, accesses by a warp that executes none of the waits are reported.
     ///
     /// ## Why is this bad?
-    /// The operation is asynchronous: `ld` reads the accumulator before the multiply is done, `st`
+    /// The operation is asynchronous: `ld` reads the accumulator before the multiply is complete, `st`
     /// overwrites what it reads.
     ///
     /// ## Example
@@ -84,7 +86,7 @@ fn waiting(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<u32> {
     flow.events().iter().filter(waits).map(|event| event.instruction).collect()
 }
 
-/// Whether a warp is known that gets to the end of a round and executes none of what waits on the way.
+/// Whether a warp is known that reaches the end of an iteration and executes none of the waits on the path.
 fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
     let executing = flow.executing(None);
     let cfg = flow.cfg();
@@ -112,8 +114,8 @@ fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
     })
 }
 
-/// Whether an instruction is executed whenever control comes to it again: its guard, if it has one, is
-/// the same in each round, or an election.
+/// Whether an instruction is executed whenever control reaches it again: its guard, if it has one, is
+/// the same in each iteration, or an election.
 fn is_repeated(flow: &Flow<'_>, instruction: u32) -> bool {
     let module = &flow.unit.module;
     if module.guard(&module.instructions[instruction as usize]).is_none() {
@@ -151,7 +153,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             },
             _ => Role::None,
         };
-        // What is read matters to stores only.
+        // The operands that are read matter to stores only.
         let has_stores = happens(&|it| it == Pending::Store);
         let read = |event: Event| if has_stores { operands_read(&flow, event) } else { SmallVec::new() };
         // Paths with a wait and paths without may follow from the same test.

@@ -8,13 +8,14 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds an `mbarrier.arrive` behind a `tcgen05.st` with no `wait::st` between, or behind a
-    /// `tcgen05.ld` with no `wait::ld` between whose registers are read only afterwards. Where another warp is
-    /// known to write what is loaded then, or to access what is stored, `handed-over-before-wait` says so instead.
+    /// Finds an `mbarrier.arrive` after a `tcgen05.st` without a `wait::st` in between, or after a
+    /// `tcgen05.ld` without a `wait::ld` in between whose registers are read only later. If another warp is
+    /// known to write the loaded columns then, or to access the stored ones, `handed-over-before-wait`
+    /// reports it instead.
     ///
     /// ## Why is this bad?
-    /// A thread must wait for its operations before it signals another thread that may access the
-    /// same Tensor Memory. Some shipped kernels do not, so this only informs.
+    /// A thread must wait for its operations before it signals another thread that may access the same
+    /// Tensor Memory. Some shipped kernels do not wait, so the finding is an info.
     ///
     /// ## Example
     /// ```ptx
@@ -37,7 +38,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
         let block = |event: Event| flow.cfg().block_of(event.instruction);
-        // Where it is known who goes on, that is another rule's; and whom it is signalled besides does not matter then.
+        // If the next thread is known, another rule reports it; then other receivers of the signal do not matter.
         let known = flow.handovers().iter().filter(|it| it.then.is_some());
         let known: FxHashSet<_> = known.map(|it| (it.transfer, block(it.pair.first))).collect();
         for handover in flow.handovers() {

@@ -6,11 +6,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a store or a copy to shared memory exactly where a matrix of a `mma` or `cp` starts that the
-    /// same thread issued before, with no wait on an mbarrier and no barrier on any path between.
+    /// Finds a store or a copy to shared memory at exactly the start of a matrix that an earlier `mma` or
+    /// `cp` of the same thread reads, with no wait on an mbarrier and no barrier on any path in between.
     ///
     /// ## Why is this bad?
-    /// The operation is asynchronous: it may still read the matrix. Its sources must not be modified before
+    /// The operation is asynchronous and may still read the matrix. Its sources must not be modified before
     /// it is complete.
     ///
     /// ## Example

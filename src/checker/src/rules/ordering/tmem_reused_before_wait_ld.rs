@@ -5,13 +5,13 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds Tensor Memory that is overwritten or deallocated while a `tcgen05.ld` may still read
-    /// it: there is no `wait::ld`, no instruction has used a loaded register yet, and one will.
+    /// Finds Tensor Memory that is overwritten or freed while a `tcgen05.ld` may still read it: there is no
+    /// `wait::ld`, no instruction has used a loaded register yet, and one will use it later.
     ///
     /// ## Why is this bad?
-    /// A load is asynchronous and not pipelined with `mma`, `cp`, `shift` and `dealloc`: it may read
-    /// what they write. A `st` behind it is pipelined and needs no wait; so does an instruction that
-    /// reads a loaded register.
+    /// A load is asynchronous and not pipelined with `mma`, `cp`, `shift` and `dealloc`: it may read what
+    /// they write. A `st` after it is pipelined and needs no wait. An instruction that reads a loaded
+    /// register also orders the load.
     ///
     /// ## Example
     /// ```ptx

@@ -9,12 +9,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `tcgen05.st` in a kernel whose every `wait::st` is executed by other warps than the
-    /// store.
+    /// Finds a `tcgen05.st` in a kernel whose every `wait::st` is executed by other warps than the store.
     ///
     /// ## Why is this bad?
-    /// `wait::st` waits for the stores of the thread that executes it. Nobody waits for this one: what
-    /// it writes may be read too early.
+    /// `wait::st` waits for the stores of the thread that executes it. Nothing waits for this store: its
+    /// result may be read too early.
     ///
     /// ## Example
     /// ```ptx
@@ -41,7 +40,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
         let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { continue };
         let waits = |event: &_| flow.operation(*event) == Some(Operation::WaitSt);
-        // In a function that is called, nothing is known of who calls it.
+        // In a called function, the caller is unknown.
         if !summary.events.iter().any(waits) || summary.events.iter().any(|it| waits(it) && !flow.is_own(*it))
         {
             continue;
@@ -55,7 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             .collect();
         let mut judged = FxHashSet::default();
         for event in flow.events().iter().filter(|event| flow.operation(**event) == Some(Operation::St)) {
-            // What stands together has the same cause.
+            // Adjacent instructions have the same cause.
             let guard = match flow.unit.symbols.guard(event.instruction) {
                 Resolution::Register(register) => Some(register),
                 _ => None,

@@ -9,15 +9,15 @@ use crate::syntax::literal;
 
 rule! {
     /// ## What it does
-    /// Finds kernels whose warps ask with `setmaxnreg` for more registers, all together, than the CTA starts with. How
-    /// many these are follows from `.maxnreg`, or from `.minnctapersm`, and how many warps there are from `.reqntid`;
-    /// where `.maxntid` says it, it is about blocks of as many threads as they can have. Of warps that change their
-    /// registers several times, the smallest number counts.
+    /// Finds kernels whose warps request with `setmaxnreg` more registers in total than the CTA starts
+    /// with. The number at the start follows from `.maxnreg` or `.minnctapersm`, and the number of warps
+    /// from `.reqntid`. With `.maxntid`, the finding is about CTAs of the maximum size. For warps that
+    /// change their registers several times, the smallest number counts.
     ///
     /// ## Why is this bad?
-    /// `setmaxnreg.inc` takes registers that other warps of the CTA have given back with `setmaxnreg.dec`, and waits
-    /// until there are enough. Where the numbers do not add up, it waits for registers that nobody gives back: for ever,
-    /// or until other warps exit.
+    /// `setmaxnreg.inc` takes registers that other warps of the CTA have released with `setmaxnreg.dec`,
+    /// and waits until there are enough. If the numbers do not add up, it waits for registers that nobody
+    /// releases: forever, or until other warps exit.
     ///
     /// ## Example
     /// ```ptx

@@ -8,25 +8,27 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds `setmaxnreg` that the assembler ignores, because it cannot tell with how many registers the
-    /// threads of the kernel start. It can tell in a kernel with
+    /// Finds `setmaxnreg` that the assembler ignores, because it cannot determine with how many registers
+    /// the threads of the kernel start.
+    ///
+    /// It can determine this in a kernel with
     ///
     /// - `.maxnreg`;
-    /// - `.maxntid` or `.reqntid`, and a `.minnctapersm` for which a multiprocessor has room;
-    /// - `.maxntid` or `.reqntid`, and no room for two CTAs: more than half of the threads of a
+    /// - `.maxntid` or `.reqntid`, and a `.minnctapersm` that fits on a multiprocessor;
+    /// - `.maxntid` or `.reqntid`, if two CTAs do not fit: more than half of the threads of a
     ///   multiprocessor (more than 768 on `sm_110` and `sm_120`, more than 512 on `sm_107`), more than half
     ///   of its shared memory in variables (more than 113 KB each on `sm_90`, `sm_100` and `sm_103`, 49 KB
     ///   on `sm_120`; shared memory that the launch adds does not count), or an instruction that needs more
     ///   registers than the threads of two CTAs can have (`tcgen05.ld` or `tcgen05.st` of 64 registers from
     ///   384 threads on, of 128 from 224 on, `wgmma` with large tiles).
     ///
-    /// In a kernel that calls through a pointer, or a function that calls itself, the assembler ignores
-    /// every `setmaxnreg`, whatever the directives say.
+    /// In a kernel that calls through a pointer, or that calls a recursive function, the assembler ignores
+    /// every `setmaxnreg`, whatever the directives are.
     ///
     /// ## Why is this bad?
-    /// The assembler says so in a remark only: the warps that compute get no more registers than the
-    /// others, and spill. `--maxrregcount` helps in a kernel without `.maxntid` and `.reqntid`; whoever
-    /// assembles with it may turn the rule off.
+    /// The assembler reports it in a remark only. The warps that compute get no more registers than the
+    /// others, and spill. `--maxrregcount` helps in a kernel without `.maxntid` and `.reqntid`; if you
+    /// assemble with it, you can turn off the rule.
     ///
     /// ## Example
     /// ```ptx

@@ -8,14 +8,14 @@ use crate::syntax::literal;
 
 rule! {
     /// ## What it does
-    /// Finds warpgroups of which some warps execute `setmaxnreg` and others do not, or with other
-    /// numbers of registers, in a kernel whose `.reqntid` says how many warps there are. Where `.maxntid` does, it is
-    /// about blocks of as many threads as they can have.
+    /// Finds warpgroups in which only some warps execute `setmaxnreg`, or in which warps give different
+    /// numbers of registers, in a kernel whose `.reqntid` gives the number of warps. With `.maxntid`, the
+    /// finding is about CTAs of the maximum size.
     ///
     /// ## Why is this bad?
-    /// All warps of a warpgroup, four with numbers that follow on one another, must execute the same
-    /// `setmaxnreg`. Otherwise the behaviour is undefined. Some shipped kernels give the warps of one
-    /// warpgroup different numbers all the same, so this only informs.
+    /// All warps of a warpgroup, four warps with consecutive numbers, must execute the same `setmaxnreg`.
+    /// Otherwise the behavior is undefined. Some shipped kernels give the warps of one warpgroup different
+    /// numbers anyway, so the finding is an info.
     ///
     /// ## Example
     /// ```ptx

@@ -8,16 +8,17 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds instructions that need more registers than a thread of the kernel can have: `tcgen05.ld` and
-    /// `tcgen05.st` name up to 128 registers, `wgmma` up to 132, and the assembler wants some more for what
-    /// stands beside them.
+    /// Finds instructions that need more registers than a thread of the kernel can have. `tcgen05.ld` and
+    /// `tcgen05.st` name up to 128 registers, `wgmma` up to 132, and the assembler needs some more for the
+    /// code around them.
     ///
-    /// How many a thread can have follows from `.maxnreg`; from `.minnctapersm` with the number of threads;
-    /// and from the number of threads alone: an SM has 65536 registers, so each of 512 threads has 128.
+    /// The number that a thread can have follows from `.maxnreg`, from `.minnctapersm` with the number of
+    /// threads, and from the number of threads alone: a multiprocessor has 65536 registers, so each of 512
+    /// threads has 128.
     ///
     /// ## Why is this bad?
-    /// All registers of one instruction are there at once, so that none can be spilled. The assembler gives
-    /// up: "Insufficient registers (128) to compile instruction at line 9 in function k. Try to compile with
+    /// All registers of one instruction are needed at once, so none can be spilled. The assembler gives up:
+    /// "Insufficient registers (128) to compile instruction at line 9 in function k. Try to compile with
     /// register target of 146 or higher."
     ///
     /// ## Example

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `tcgen05.alloc` that waits for columns that nobody frees, asks for a number of columns
-    /// that cannot be allocated or for more than an allocation of the CTA before it, or comes after a
-    /// `tcgen05.relinquish_alloc_permit` of the CTA, or may.
+    /// Finds `tcgen05.alloc` that waits for columns which nobody frees, asks for an invalid number of
+    /// columns, or for more columns than the previous allocation of the CTA. Also one that comes after a
+    /// `tcgen05.relinquish_alloc_permit` of the CTA, or may come after it.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The warp waits for good. A CTA that has given up the right to allocate must not allocate any more, and the number
-    /// of columns must not increase from one allocation to the next.
+    /// The warp waits forever. A CTA that has given up the permit must not allocate any more, and the
+    /// number of columns must not increase from one allocation to the next.
     ///
     /// ## Example
     /// ```ptx

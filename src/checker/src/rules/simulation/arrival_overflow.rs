@@ -2,13 +2,12 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds more arrivals at an mbarrier than its phase still awaits.
+    /// Finds more arrivals at an mbarrier than its phase expects.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The count of a barrier that awaits nobody any more wraps around. Whoever waits for the phase
-    /// never goes on.
+    /// The pending count of the mbarrier wraps around. Threads that wait for the phase wait forever.
     ///
     /// ## Example
     /// ```ptx

@@ -2,14 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds mbarriers that are initialised again or invalidated while a thread waits for them, work
-    /// under way will complete them, or bytes are expected that have not come, and bytes of mbarriers that
-    /// are written by something else.
+    /// Finds mbarriers that are initialized again or invalidated while they are in use: while a thread
+    /// waits for them, an operation in flight will arrive at them, or bytes are expected that have not
+    /// arrived. Also other writes to the bytes of an mbarrier.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// Whoever waits for the barrier never goes on, or goes on at once.
+    /// Threads that wait for the mbarrier wait forever, or continue at once.
     ///
     /// ## Example
     /// ```ptx

@@ -2,15 +2,16 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds instructions and asynchronous operations that use an mbarrier before it is initialised, or
-    /// after it was invalidated.
+    /// Finds instructions and asynchronous operations that use an mbarrier before its initialization, or
+    /// after its invalidation.
     ///
-    /// Also uses that nothing orders behind the initialisation, as a barrier of the CTA or of the cluster does.
+    /// Also uses that are not ordered after the initialization. A barrier of the CTA or of the cluster
+    /// orders them.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The bytes of the barrier are then whatever stood there.
+    /// The bytes of an uninitialized mbarrier can have any value.
     ///
     /// ## Example
     /// ```ptx

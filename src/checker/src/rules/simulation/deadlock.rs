@@ -2,16 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds runs of a kernel in which nothing can move any more: every thread that is left waits for
-    /// something that nobody will do. For each role it says what it waits for, what is missing there,
-    /// and who has arrived so far.
+    /// Finds a state in which every remaining thread waits for something that nobody will do. For each role
+    /// of the kernel the finding says what it waits for, what is missing, and who has arrived so far.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// A hang has no trace on the card: no message, no address, no line. The usual causes are a
-    /// parity that is wrong by one, an arrival count that no number of threads meets, a commit to
-    /// another barrier, or slots of a ring that are never given back.
+    /// A hang leaves no trace on the GPU: no message, no address, no line. The usual causes are a parity
+    /// that is off by one, an arrival count that does not match the number of arriving threads, a commit to
+    /// the wrong mbarrier, or a stage of a ring that is never released.
     ///
     /// ## Example
     /// ```ptx

@@ -2,13 +2,13 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `tcgen05.dealloc` of columns that no `alloc` has returned: another address, another number
-    /// of columns, or a second time.
+    /// Finds `tcgen05.dealloc` of columns that no `alloc` has returned: a wrong address, a wrong number of
+    /// columns, or a second `dealloc`.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// What it does then is not defined. Other columns may be handed out twice.
+    /// The behavior is undefined. Other columns may be allocated twice.
     ///
     /// ## Example
     /// ```ptx

@@ -2,12 +2,12 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds matrices whose descriptors reach beyond the shared memory of the CTA.
+    /// Finds matrices whose descriptors reach past the end of the CTA's shared memory.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The tensor core reads what is not there.
+    /// The tensor core reads memory that does not exist.
     ///
     /// ## Example
     /// ```ptx

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `.aligned` instructions that only a part of a warp comes to, or executes because of their guard.
-    /// `bar.sync` is one: it means `barrier.sync.aligned`. So are the loads and stores of Tensor Memory and
-    /// the waits for them, its allocation, `ldmatrix`, and `setmaxnreg`.
+    /// Finds `.aligned` instructions that only a part of a warp reaches, or that only a part executes
+    /// because of a guard. `bar.sync` is such an instruction, as it means `barrier.sync.aligned`. So are
+    /// loads, stores, waits and allocations of Tensor Memory, `ldmatrix` and `setmaxnreg`.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// `.aligned` promises that all threads of the warp execute the instruction together. What happens
-    /// otherwise is not defined: a hang, or a barrier that lets threads pass too early.
+    /// `.aligned` promises that all threads of the warp execute the instruction together. Otherwise the
+    /// behavior is undefined: the kernel hangs, or a barrier lets threads pass too early.
     ///
     /// ## Example
     /// ```ptx

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds multiplies and copies that are executed with descriptors that mean nothing: M, N or types that
-    /// the kind does not have, fixed bits of another value, swizzling modes that do not exist.
+    /// Finds multiplies and copies that execute with an invalid descriptor: M, N or types that the kind
+    /// does not have, fixed bits with a wrong value, swizzling modes that do not exist.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel: also where a function makes the word, or a loop. It
-    /// is what TC601 to TC615 find in words that follow from the text, and the finding says which of them it
-    /// is. A word that is made of numbers that nobody said is not judged.
+    /// `ptx-tc simulate` reports this in a run of the kernel. The simulator applies the rules TC601 to
+    /// TC615 to the descriptors that the kernel computes, also in functions and loops, and the finding
+    /// names the rule. A descriptor that contains assumed numbers is not checked.
     ///
     /// ## Why is this bad?
-    /// The instruction is illegal, or takes the bits for something else. The assembler does not look into
+    /// The instruction is illegal, or the bits get another meaning. The assembler does not look into
     /// descriptors.
     ///
     /// ## Example

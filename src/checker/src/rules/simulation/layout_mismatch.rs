@@ -2,13 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds matrices that are read under another swizzling mode than the tensor copy had that wrote them,
-    /// and elements of 4 bits that are written packed and read in bytes of their own, or the reverse.
+    /// Finds matrices that are read in another swizzling mode than the one in which a tensor copy wrote
+    /// them. Also elements of 4 bits that are written packed and read as one byte each, or the reverse.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel whose tensor maps are known.
+    /// `ptx-tc simulate` reports this in a run of the kernel whose tensor maps are known.
     ///
     /// ## Why is this bad?
-    /// The multiply takes its elements from the wrong places: the result is wrong, and nothing else shows it.
+    /// The multiply reads its elements from the wrong locations. The result is wrong, and nothing else
+    /// shows it.
     ///
     /// ## Example
     /// ```ptx

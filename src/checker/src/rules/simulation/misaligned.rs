@@ -2,14 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds addresses that are no multiple of what is accessed there, and copies in bulk whose
-    /// addresses or sizes are no multiples of 16 (of tensors: 128).
+    /// Finds addresses that are not a multiple of the size of the access, and bulk copies whose addresses
+    /// or sizes are not multiples of 16 (of tensor copies: 128).
     ///
     /// Also mbarriers that are not at a multiple of 8 bytes, boxes of tensors that do not start at a
-    /// multiple of 16 bytes of their row, and answers to requests for the work of other clusters that
-    /// are not at a multiple of 16 bytes.
+    /// multiple of 16 bytes of their row, and responses of `clusterlaunchcontrol.try_cancel` that are not
+    /// at a multiple of 16 bytes.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
     /// The kernel stops with an error.

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds barriers of the CTA whose users name different numbers of threads, numbers that are no
-    /// multiple of 32, and barriers that do not exist.
+    /// Finds named barriers whose users give different numbers of threads, numbers that are not a multiple
+    /// of 32, and barriers that do not exist.
     ///
-    /// Also warps that come to a barrier again when nothing says that it was passed the last time.
+    /// Also warps that arrive at a barrier again although they may not have passed its previous use.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// What happens then is not defined.
+    /// The behavior is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -2,13 +2,13 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds accesses outside of shared memory, of the buffers that the launch names, of the thread's
-    /// memory and of the parameters.
+    /// Finds accesses outside of shared memory, of the buffers that the launch file names, of local memory
+    /// and of the parameters.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The kernel stops with an error, or silently reads and writes what belongs to others.
+    /// The kernel stops with an error, or silently reads and writes memory that belongs to others.
     ///
     /// ## Example
     /// ```ptx

@@ -2,17 +2,17 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds phases of an mbarrier that may end before a thread that waits for the phase before has
-    /// seen that end.
+    /// Finds phases of an mbarrier that may end before a thread that waits for the previous phase has seen
+    /// that phase end.
     ///
-    /// Also arrivals, and bytes that come or are expected, that nothing orders behind the end of the phase
-    /// before: they may count for that one, and end it before others have come.
+    /// Also arrivals, expected bytes and arriving bytes that are not ordered after the end of the previous
+    /// phase. They may count for that phase, and end it too early.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// A thread waits for a parity. When two phases have ended, the parity is what it was before, and
-    /// the thread goes on waiting.
+    /// A thread waits for a parity. After two phases the parity is the same as before, and the thread
+    /// continues to wait.
     ///
     /// ## Example
     /// ```ptx

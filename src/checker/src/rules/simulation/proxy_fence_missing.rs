@@ -2,14 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds bytes of shared memory that a thread writes and a copy in bulk or the tensor core reads
-    /// later, in order, but without a `fence.proxy.async` after the write.
+    /// Finds bytes of shared memory that a thread writes, and that a bulk copy or the tensor core reads
+    /// later, in order but without a `fence.proxy.async` after the write.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// Threads write through the generic proxy, copies and multiplies read through the async proxy.
-    /// Without a proxy fence between, what is read may be what was there before.
+    /// Threads write through the generic proxy. Copies and multiplies read through the async proxy. Without
+    /// a proxy fence in between, they may read the old bytes.
     ///
     /// ## Example
     /// ```ptx

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `setmaxnreg.inc` that asks for more registers than the other warps of the CTA give away, so
-    /// that it waits for good, and `setmaxnreg` that some warps of a warpgroup execute and others do not.
+    /// Finds `setmaxnreg.inc` that asks for more registers than the other warps of the CTA release, and
+    /// therefore waits forever. Also `setmaxnreg` that only some warps of a warpgroup execute.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The registers of a multiprocessor are a pool of 65536. What one warpgroup is to get another has
-    /// to give away first, by `setmaxnreg.dec`. All warps of a warpgroup must execute a `setmaxnreg`; what
-    /// happens otherwise is not defined.
+    /// The registers of a multiprocessor are a pool of 65536. Before one warpgroup can get more, another
+    /// must release some with `setmaxnreg.dec`. All warps of a warpgroup must execute the same
+    /// `setmaxnreg`; otherwise the behavior is undefined.
     ///
     /// ## Example
     /// ```ptx

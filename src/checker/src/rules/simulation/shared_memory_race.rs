@@ -2,16 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds two accesses to the same bytes of shared memory, one of them a write, that nothing
-    /// orders: no barrier, no phase of an mbarrier, no wait for a copy. Both are shown, with who made
-    /// them. Writes of equal values are no race.
+    /// Finds two accesses to the same bytes of shared memory, one of them a write, that nothing orders: no
+    /// barrier, no phase of an mbarrier, no wait for a copy. The finding shows both accesses and the warps
+    /// that made them. Writes of equal values are not a race.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// Such a program reads an old value, or one that is half written, once in a thousand runs. That the
-    /// run at hand went well says nothing: accesses are found that could have happened in the other
-    /// order.
+    /// The program reads an old or half-written value, perhaps once in a thousand runs. A correct result of
+    /// one run proves nothing: the rule reports accesses that could have happened in the other order.
     ///
     /// ## Example
     /// ```ptx

@@ -2,14 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds multiplies and copies of the tensor core that read bytes of shared memory that nothing was
-    /// written to.
+    /// Finds multiplies and copies of the tensor core that read bytes of shared memory which nothing has
+    /// written.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// They read what the last kernel left there: a stride or a start is wrong, or a copy brings less
-    /// than is read.
+    /// They read what the previous kernel left there. A stride or a start address is wrong, or a copy
+    /// writes less than is read.
     ///
     /// ## Example
     /// ```ptx

@@ -4,10 +4,10 @@ rule! {
     /// ## What it does
     /// Finds Tensor Memory that is still allocated when its CTA ends.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The next CTA on the multiprocessor waits for columns that never come back.
+    /// The next CTA on the multiprocessor waits for columns that are never freed.
     ///
     /// ## Example
     /// ```ptx

@@ -3,15 +3,17 @@ use crate::rules::rule;
 rule! {
     /// ## What it does
     /// Finds two accesses to the same lanes and columns of Tensor Memory, one of them a write or a
-    /// `dealloc`, that nothing orders. A `tcgen05.ld` is over when it was waited for, or when a
-    /// register that it loads is used (with `--strict`, when it was waited for); a `tcgen05.st` when
-    /// it was waited for; a multiply when the phase that its commit ends was waited for.
+    /// `dealloc`, that nothing orders.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// A `tcgen05.ld` is complete after its wait, or at the first use of a register that it loads (with
+    /// `--strict`, only after its wait). A `tcgen05.st` is complete after its wait. A multiply is complete
+    /// after a wait for the mbarrier phase that its commit ends.
+    ///
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The accumulator is overwritten while a warp still reads it, or read before the multiply is done:
-    /// wrong numbers, now and then.
+    /// A multiply overwrites the accumulator while a warp still reads it, or a warp reads it before the
+    /// multiply is complete. The numbers are wrong from time to time.
     ///
     /// ## Example
     /// ```ptx

@@ -2,9 +2,9 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds accesses to columns of Tensor Memory that are not allocated, or not any more.
+    /// Finds accesses to columns of Tensor Memory that are not allocated, or no longer allocated.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
     /// The columns may belong to another CTA on the same multiprocessor.

@@ -2,14 +2,14 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds reads of Tensor Memory that nothing was written to: by `tcgen05.ld`, by a multiply that
-    /// adds to an accumulator (the first one has to leave enable-input-d off), or by one whose scale
-    /// factors were never copied.
+    /// Finds reads of Tensor Memory that nothing has written: by `tcgen05.ld`, by a multiply that adds to
+    /// an accumulator (the first one must leave `enable-input-d` off), or by a multiply whose scale factors
+    /// were never copied.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// Tensor Memory holds what the last kernel left there.
+    /// Tensor Memory contains what the previous kernel left there.
     ///
     /// ## Example
     /// ```ptx

@@ -2,13 +2,13 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds phases of an mbarrier to which another number of bytes comes than they expect, and counts
-    /// beyond what an mbarrier can hold.
+    /// Finds phases of an mbarrier that get another number of bytes than they expect, and counts that are
+    /// too large for an mbarrier.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// With too few bytes the phase never ends, with too many the next ones go wrong.
+    /// With too few bytes the phase never ends. With too many, the following phases go wrong.
     ///
     /// ## Example
     /// ```ptx

@@ -2,17 +2,19 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds CTAs that end while asynchronous work on their memory may be under way: copies in bulk,
-    /// multiplies and copies of the tensor core, and answers to requests for the work of other clusters,
-    /// that no thread has waited for; and those that end while a thread of another CTA of the cluster may
-    /// read or write their shared memory, or arrive at an mbarrier there. Copies that only read its shared memory
-    /// count under `--strict`: shipped kernels do not wait for the last of them.
+    /// Finds CTAs that end while asynchronous operations on their memory may be in flight: bulk copies,
+    /// multiplies and copies of the tensor core, and responses of `clusterlaunchcontrol.try_cancel` that no
+    /// thread has waited for.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel.
+    /// Also CTAs that end while a thread of another CTA of the cluster may access their shared memory, or
+    /// arrive at an mbarrier there. Copies that only read the shared memory count under `--strict` only,
+    /// because shipped kernels do not wait for the last of them.
+    ///
+    /// `ptx-tc simulate` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
-    /// The memory of a CTA that has ended belongs to the next one. What is still copied or multiplied
-    /// reads or writes there, now and then.
+    /// The memory of a CTA that has ended belongs to the next one. The remaining copies and multiplies read
+    /// or write it from time to time.
     ///
     /// ## Example
     /// ```ptx

@@ -2,15 +2,15 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `tcgen05.ld` and `tcgen05.st` of lanes that another warp of the warpgroup owns.
+    /// Finds `tcgen05.ld` and `tcgen05.st` of lanes that belong to another warp of the warpgroup.
     ///
-    /// `ptx-tc simulate` finds it, in a run of the kernel. Shipped kernels let all warps name the first
-    /// 32 lanes, or count lanes over all warpgroups, and each warp gets its own: that is a finding under
-    /// `--strict` only.
+    /// `ptx-tc simulate` reports this in a run of the kernel. In shipped kernels all warps name the first
+    /// 32 lanes, or count lanes over all warpgroups, and each warp accesses its own lanes. That is a
+    /// finding under `--strict` only.
     ///
     /// ## Why is this bad?
-    /// A warp reaches the 32 lanes only that its number modulo 4 names. What it reads elsewhere is not
-    /// defined.
+    /// A warp can access only the 32 lanes that its number modulo 4 selects. The result of other accesses
+    /// is undefined.
     ///
     /// ## Example
     /// ```ptx

@@ -5,12 +5,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds `.scale_vec::1X`, `::2X` and `::4X`, for which `.block32` or `.block16` can be
-    /// written.
+    /// Finds `.scale_vec::1X`, `::2X` and `::4X` where `.block32` or `.block16` can be written instead.
     ///
     /// ## Why is this bad?
-    /// The two spellings mean the same, but only `.block16` and `.block32` exist on family-specific
-    /// targets such as `sm_100f`.
+    /// The two spellings mean the same, but only `.block16` and `.block32` exist on family-specific targets
+    /// such as `sm_100f`.
     ///
     /// ## Example
     /// ```ptx

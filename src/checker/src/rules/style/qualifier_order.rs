@@ -8,11 +8,11 @@ use crate::source::{Span, Spanned};
 
 rule! {
     /// ## What it does
-    /// Finds qualifiers that do not stand in the order in which the ISA lists them.
+    /// Finds qualifiers that are not in the order in which the ISA lists them.
     ///
     /// ## Why is this bad?
-    /// The assembler takes the qualifiers behind an operation's name in any order. One order makes
-    /// instructions easy to compare and to search for.
+    /// The assembler accepts the qualifiers after the name of an operation in any order. A fixed order
+    /// makes instructions easy to compare and to search for.
     ///
     /// ## Example
     /// ```ptx
@@ -58,7 +58,7 @@ fn judge(decoded: &Decoded<'_>) -> Option<Diagnostic> {
     }
     let mut sorted = written.clone();
     sorted.sort_by_key(rank);
-    // Each place gets another word; white space and comments between them stay.
+    // Each position gets another qualifier; white space and comments between them stay.
     let edits: Vec<Edit> = written
         .iter()
         .zip(&sorted)

@@ -3,11 +3,11 @@ use crate::rules::{Checker, rule};
 
 rule! {
     /// ## What it does
-    /// Finds suppression comments that suppress nothing, name no rule, or cannot be understood.
+    /// Finds suppression comments that suppress nothing, name no rule, or cannot be parsed.
     ///
     /// ## Why is this bad?
-    /// A suppression that has outlived its reason hides the next mistake on its line; one with a
-    /// misspelt name never worked.
+    /// A suppression that is no longer needed hides the next mistake on its line. A suppression with a
+    /// misspelled name has never worked.
     ///
     /// ## Example
     /// ```ptx

@@ -3,16 +3,16 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Says that a function is too large for the analysis of the order in which its instructions
-    /// execute, so that rules which depend on that order may have missed something in it.
+    /// Says that a function is too large for the analysis of the order in which its instructions execute.
+    /// Rules that depend on that order may have missed something in it.
     ///
     /// ## Why is this bad?
-    /// A check has to end, so the work for one function is limited. What was found is right, but
-    /// silence says nothing: the rules about allocation, about ordering and about who issues an
-    /// instruction (TC3, TC507, TC7 and TC8) have not seen every path.
+    /// A check must end, so the work for one function is limited. The findings are correct, but there may
+    /// be more: the rules about allocation, about order and about which threads issue an instruction (TC3,
+    /// TC507, TC7 and TC8) have not seen every path.
     ///
-    /// The limit grows with the function, up to 30 million steps, far beyond what compilers emit.
-    /// The examples are what is meant with a limit of 20.
+    /// The limit grows with the function, up to 30 million steps. Compilers do not emit functions that need
+    /// so many. The examples are for a limit of 20.
     ///
     /// ## Example
     /// ```ptx
@@ -37,7 +37,7 @@ rule! {
     AnalysisLimit Function check
 }
 
-/// Runs behind the other rules: they do the work that is limited.
+/// Runs after the other rules: they do the work that is limited.
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for facts in checker.flows.iter().map(|flow| flow.facts) {
         let spent = facts.budget.is_spent();

@@ -5,7 +5,7 @@ use crate::syntax::parser::SyntaxError;
 
 rule! {
     /// ## What it does
-    /// Finds characters, numbers and strings that are no PTX tokens, and unterminated comments.
+    /// Finds characters, numbers and strings that are not PTX tokens, and unterminated comments.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.

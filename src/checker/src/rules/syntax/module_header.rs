@@ -7,11 +7,10 @@ use crate::syntax::ast::StatementKind;
 
 rule! {
     /// ## What it does
-    /// Checks that a module starts with a `.version` and a `.target` directive that make sense.
+    /// Checks that a module starts with a valid `.version` and a valid `.target` directive.
     ///
     /// ## Why is this bad?
-    /// What an instruction means depends on both; the assembler reads nothing before it knows
-    /// them.
+    /// The meaning of an instruction depends on both. The assembler reads nothing before them.
     ///
     /// ## Example
     /// ```ptx

@@ -10,7 +10,7 @@ rule! {
     /// Finds statements and directives that do not parse.
     ///
     /// ## Why is this bad?
-    /// The assembler stops at the first one, so that it says nothing about the rest of the file.
+    /// The assembler stops at the first syntax error and reports nothing about the rest of the file.
     ///
     /// ## Example
     /// ```ptx

@@ -14,12 +14,12 @@ use crate::words::{list_words, similar};
 
 rule! {
     /// ## What it does
-    /// Finds registers, variables, guards, labels and functions that no declaration in an enclosing scope
-    /// declares; registers and variables before their use.
+    /// Finds registers, variables, guards, labels and functions without a declaration in an enclosing
+    /// scope. Registers and variables must be declared before their use.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. `.reg .b32 %r<10>;` declares `%r0` to `%r9`, and a name
-    /// ends with the `}` of its scope.
+    /// The assembler refuses the module. `.reg .b32 %r<10>;` declares `%r0` to `%r9`, and a name is valid
+    /// until the `}` of its scope.
     ///
     /// ## Example
     /// ```ptx
@@ -44,7 +44,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for decoded in checker.with_problems() {
             for problem in &decoded.problems {
                 let Problem::Undeclared { span, guard } = problem else { continue };
-                // It starts a statement: what is wrong is said of the one before it.
+                // It starts a statement: the previous one has the finding.
                 if unit.missing_end(span.start).is_some() {
                     continue;
                 }
@@ -64,18 +64,18 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Where a name stands.
+/// Where a name is.
 #[derive(Clone, Copy)]
 enum Place {
     /// Before an instruction.
     Guard,
-    /// Among its operands; what a register is declared as that may stand there.
+    /// Among its operands; the declared type of a register that is allowed there.
     Operand(&'static str),
     /// In brackets.
     Address,
-    /// Where a label stands.
+    /// Where a label is allowed.
     Label,
-    /// Where a function stands.
+    /// Where a function is allowed.
     Callee,
 }
 
@@ -146,7 +146,7 @@ fn is_known_to_optix(name: &str) -> bool {
     name.starts_with("_optix_") || name.starts_with("_rt_")
 }
 
-/// Where in an instruction a name stands.
+/// Where in an instruction a name is.
 fn place(unit: &Unit, index: u32, name: Span) -> Place {
     let raw = &unit.module.instructions[index as usize];
     if name.start < raw.opcode.start {
@@ -207,7 +207,7 @@ fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
     others_in_fragments(unit, &shared, findings);
 }
 
-/// The same of names that may be those of variables, labels or registers of the machine.
+/// The same for names that may be variables, labels or machine registers.
 fn others_in_fragments(unit: &Unit, shared: &FxHashSet<&str>, findings: &mut Findings<'_>) {
     /// Of no more names it is looked for around the assembly.
     const MOST_ASKED: usize = 256;

@@ -13,12 +13,12 @@ use crate::words::list_words;
 
 rule! {
     /// ## What it does
-    /// Finds instructions, qualifiers, kinds and operands that the module's target does not have,
-    /// though it has tcgen05.
+    /// Finds instructions, qualifiers, kinds and operands that the module's target does not have, although
+    /// it has tcgen05.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module. Not every Blackwell part has everything: integer kinds,
-    /// `shift`, `ld.red` and `.scale_vec` depend on the target.
+    /// The assembler refuses the module. Blackwell parts differ: integer kinds, `shift`, `ld.red` and
+    /// `.scale_vec` depend on the target.
     ///
     /// ## Example
     /// ```ptx
@@ -66,7 +66,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if let Some(span) = availability.targets.first().and_then(|target| target.span) {
                 finding = finding.label(span, "the module's target");
             }
-            // Several gates may be about one word: it needs what all of them have.
+            // Several gates may be about one qualifier: it needs what all of them have.
             let having: Vec<Target> = refusal
                 .gate
                 .targets
@@ -101,7 +101,7 @@ fn retarget(targets: &[Declared<Target>], having: &[Target]) -> Option<Fix> {
     having.contains(&specific).then(|| Fix::guess(format!("Target {specific}"), *span, specific.to_string()))
 }
 
-/// Words of instructions outside tcgen05: one finding for all that are written alike.
+/// Modifiers of instructions outside tcgen05: one finding for all with the same spelling.
 fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut seen = FxHashSet::default();
     for lacking in Lacking::each(checker) {

@@ -14,12 +14,12 @@ use crate::words::{list_words, plural};
 
 rule! {
     /// ## What it does
-    /// Finds instructions that the module's target does not have: tcgen05 on a target without Tensor Memory, `wgmma` on
-    /// any but `sm_90a`. The first of those with one name is marked.
+    /// Finds instructions that the module's target does not have: tcgen05 on a target without Tensor
+    /// Memory, `wgmma` on any target but `sm_90a`. Only the first instruction of each name is reported.
     ///
     /// ## Why is this bad?
-    /// Tensor Memory exists only on the architecture- and family-specific targets of datacenter
-    /// Blackwell and its relatives: plain `sm_100` does not have it, nor does `sm_120a`.
+    /// Tensor Memory exists only on the architecture-specific and family-specific targets of datacenter
+    /// Blackwell and its relatives. Plain `sm_100` does not have it, and neither does `sm_120a`.
     ///
     /// ## Example
     /// ```ptx
@@ -95,7 +95,7 @@ fn outside_tensor(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let names = names(lacking.targets);
-        // What is gone has a successor that says which lanes take part.
+        // A removed instruction has a successor that names the lanes that take part.
         let (what, help) = match lacking.gate.then {
             Demand::Gone(..) => (
                 format!("`{name}` without `.sync`"),

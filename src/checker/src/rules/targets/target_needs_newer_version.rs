@@ -3,7 +3,7 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds a `.target` that the module's `.version` does not know yet.
+    /// Finds a `.target` that the module's `.version` does not have yet.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the module.

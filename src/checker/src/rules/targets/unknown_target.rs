@@ -7,12 +7,11 @@ use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
-    /// Finds targets that do not exist, and `sm_101*` under versions in which it is called
-    /// `sm_110*`.
+    /// Finds targets that do not exist, and `sm_101*` in versions that call it `sm_110*`.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module, or compiles it for another target than was meant: it
-    /// takes `sm_100b` for plain `sm_100`.
+    /// The assembler refuses the module, or compiles it for the wrong target: it reads `sm_100b` as plain
+    /// `sm_100`.
     ///
     /// ## Example
     /// ```ptx
@@ -31,7 +30,7 @@ rule! {
     UnknownTarget Module check
 }
 
-/// Which target is called the most like a word; found once for each word.
+/// The target whose name is most similar to a word; computed once for each word.
 #[derive(Default)]
 struct Nearest<'s> {
     /// All targets, with their names.

@@ -11,10 +11,10 @@ use crate::source::Span;
 
 rule! {
     /// ## What it does
-    /// Finds instructions and qualifiers that came with a later PTX version than the module's.
+    /// Finds instructions and qualifiers of a later PTX version than the module's.
     ///
     /// ## Why is this bad?
-    /// The assembler refuses the module, even where it knows the later version itself.
+    /// The assembler refuses the module, even if the assembler itself supports the later version.
     ///
     /// ## Example
     /// ```ptx
