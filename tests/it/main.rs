@@ -11,6 +11,7 @@ mod cli;
 mod command_line;
 mod computed;
 mod coverage;
+mod debug;
 mod descriptor_cli;
 mod descriptor_properties;
 mod descriptors;

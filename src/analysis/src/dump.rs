@@ -3,6 +3,7 @@
 //! `ptx-tc debug ir|cfg|values|facts FILE[:LINE]` prints it. Nothing reads it but people, and it may look
 //! otherwise tomorrow.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use smallvec::SmallVec;
@@ -12,7 +13,7 @@ use super::calls::CallGraph;
 use super::cfg::BlockId;
 use super::constants::Known;
 use super::descriptors;
-use super::events::Events;
+use super::events::{Action, Event, Events};
 use super::flow::{Flow, Together};
 use super::functions::FunctionFacts;
 use super::places::{Place, Root};
@@ -329,20 +330,27 @@ impl Dump<'_> {
             None => writeln!(out, "  warps      not known")?,
         }
         if let Some(event) = flow.event_at(at) {
-            writeln!(out, "  event      {:?}", event.action)?;
-            let before: Vec<String> = flow
-                .events()
-                .iter()
-                .filter(|it| it.instruction != at && flow.is_own(**it) && flow.leads_to(it.instruction, at))
-                .map(|it| format!("line {} ({:?})", self.line_of(it.instruction), it.action))
-                .collect();
-            writeln!(
-                out,
-                "  may follow {}",
-                if before.is_empty() { "nothing".to_owned() } else { before.join(", ") }
-            )?;
+            let mut before: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+            let is_before =
+                |it: &&Event| it.instruction != at && flow.is_own(**it) && flow.leads_to(it.instruction, at);
+            for it in flow.events().iter().filter(is_before) {
+                before.entry(happens(*it)).or_default().push(self.line_of(it.instruction));
+            }
+            writeln!(out, "  event      {}; it may follow", happens(event))?;
+            for (action, lines) in before {
+                let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+                writeln!(out, "    {action}: {}", lines.join(", "))?;
+            }
         }
         Ok(())
+    }
+}
+
+/// What happens, in a word.
+fn happens(event: Event) -> String {
+    match event.action {
+        Action::Tensor { operation, .. } => format!("tcgen05.{operation}"),
+        other => format!("{other:?}"),
     }
 }
 

@@ -43,6 +43,10 @@ impl Numbers {
 
     /// Cut to what can be told apart.
     fn new(first: i64, last: i64, step: u64) -> Self {
+        // What cannot be told apart from its neighbours is no number that is known.
+        if first >= MOST || last <= LEAST {
+            return Self::ANY;
+        }
         let (first, last) = (first.clamp(LEAST, MOST), last.clamp(LEAST, MOST));
         // What has no first number has no steps that are counted from it.
         let step = if first == LEAST { 1 } else { step };
