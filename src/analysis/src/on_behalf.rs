@@ -28,7 +28,7 @@ pub struct OnBehalf {
     pub store: Event,
     /// The wait of another warp for the arrival.
     pub wait: Used,
-    /// What reads behind the wait what has been stored.
+    /// What reads after the wait what has been stored.
     pub read: u32,
 }
 
@@ -68,7 +68,7 @@ impl Memory {
 
 impl Flow<'_> {
     /// The arrivals of this kernel by one thread of a warp that certainly do not release what other lanes have stored
-    /// for another warp, which reads it behind a wait for that arrival.
+    /// for another warp, which reads it after a wait for that arrival.
     pub fn arrivals_on_behalf(&self) -> Vec<OnBehalf> {
         let used = self.mbarriers();
         let is_arrival = |it: &&Used| {
@@ -132,7 +132,7 @@ impl Flow<'_> {
         lanes.max() == Some(1)
     }
 
-    /// The wait for an arrival, and what reads behind it what a store has written, where the arrival is all that
+    /// The wait for an arrival, and what reads after it what a store has written, where the arrival is all that
     /// orders them.
     fn hands_over(
         &self,

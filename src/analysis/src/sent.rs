@@ -141,11 +141,45 @@ impl Flow<'_> {
             return written.bytes().and_then(Numbers::first) == first
                 && self.is_same_in_each(write.instruction, to, copy, loops);
         }
-        let variables = self.variable_at(copy, &sent).zip(self.variable_at(write.instruction, &written));
-        variables.is_some_and(|(one, other)| one == other && !self.is_external(one))
-            && self.leads_to(write.instruction, copy)
-            && self.is_same_in_each(copy, source, copy, loops)
+        // Each iteration fills the variable first, and sends it then.
+        let (Some(one), Some(other)) =
+            (self.variable_at(copy, &sent), self.variable_at(write.instruction, &written))
+        else {
+            return false;
+        };
+        one == other
+            && !self.is_external(one)
+            && first == Some(0)
+            && self.cfg().passes_before(write.instruction, copy)
             && self.is_same_in_each(write.instruction, to, copy, loops)
+            && self.is_only_sent(one, &sent)
+    }
+
+    /// Whether all that is done with a variable beside stores and loads is to send it, always from the same byte.
+    fn is_only_sent(&self, variable: SymbolId, sent: &Place) -> bool {
+        let others = self.unit.operations.others_within(self.cfg().instructions());
+        let names = |at: u32, operand: u32| {
+            let place = self.places().address(at, operand);
+            place.map(|place| (self.variable_at(at, &place), place.bytes() == sent.bytes()))
+        };
+        let is_other_use = |at: &u32| {
+            let is_copy = self.unit.operations.of(*at).synchronization() == Synchronization::BulkCopy;
+            let from = self.address_operand(*at, true).filter(|_| self.is_sent_in_bulk(*at));
+            match from.map(|operand| names(*at, operand)) {
+                // From an address that is not known, or another one of this variable.
+                Some(Some((named, is_same))) => named.is_none_or(|named| named == variable && !is_same),
+                Some(None) => true,
+                None if is_copy => {
+                    let to = self.address_operand(*at, false).and_then(|operand| names(*at, operand));
+                    to.is_none_or(|(named, _)| named.is_none_or(|named| named == variable))
+                }
+                None => false,
+            }
+        };
+        let is_matrix = |event: &Event| self.read_variables(*event).contains(&Some(variable));
+        self.facts.budget.take(others.len() as u64)
+            && !others.iter().any(is_other_use)
+            && !self.events().iter().any(is_matrix)
     }
 
     fn variable_at(&self, at: u32, place: &Place) -> Option<SymbolId> {

@@ -138,7 +138,7 @@ impl Flow<'_> {
         loops.iter().find(is_arriving)
     }
 
-    /// What is done in one way with an mbarrier; nothing if that may be done from another CTA, or with another one.
+    /// What is done of one kind with an mbarrier; nothing if that may be done from another CTA, or with another one.
     fn all_of(&self, mbarrier: Mbarrier, is_one: impl Fn(&Used) -> bool) -> Option<Together<'_>> {
         let may_be = |it: &&Used| it.mbarrier.is_none_or(|other| self.may_be_same(&other, &mbarrier));
         let is_it = |it: &Used| it.mbarrier == Some(mbarrier) && !it.is_in_cluster;

@@ -8,8 +8,8 @@ rule! {
     /// ## What it does
     /// Finds a store or a copy into shared memory exactly where a bulk copy to global memory starts to read that the
     /// same thread issued before, with no `cp.async.bulk.wait_group` on the path between them, around a loop or not.
-    /// In a variable that the bulk copy sends, it also finds the store that fills it, where a loop repeats both and
-    /// their addresses stay the same. Any `cp.async.bulk.wait_group` counts, whichever groups it leaves pending.
+    /// In a variable of which nothing else is copied or multiplied, it also finds the store that fills it, where a loop
+    /// repeats both and their addresses stay the same. Any `cp.async.bulk.wait_group` counts, whichever groups it leaves pending.
     ///
     /// ## Why is this bad?
     /// The bulk copy is asynchronous, and a barrier does not wait for it. It may still read its source, so that global
