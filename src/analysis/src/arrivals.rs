@@ -77,7 +77,11 @@ impl Flow<'_> {
     }
 
     /// How many arrivals those expect at most that an mbarrier may be, and what makes the first of them.
-    fn most_expected(&self, mbarrier: &Mbarrier, initialised: &[(Used, Option<u64>)]) -> Option<(Used, u64)> {
+    pub(super) fn most_expected(
+        &self,
+        mbarrier: &Mbarrier,
+        initialised: &[(Used, Option<u64>)],
+    ) -> Option<(Used, u64)> {
         let mut most: Option<(Used, u64)> = None;
         for (init, count) in initialised {
             if init.mbarrier.is_some_and(|it| self.may_be_same(&it, mbarrier)) {
@@ -217,7 +221,7 @@ impl Flow<'_> {
 
     /// The instructions that make mbarriers, with how many arrivals these expect, as far as that is known; nothing
     /// where it is not known which mbarriers are made.
-    fn expected_arrivals(&self) -> Option<Vec<(Used, Option<u64>)>> {
+    pub(super) fn expected_arrivals(&self) -> Option<Vec<(Used, Option<u64>)>> {
         /// Each is compared with all that arrives: no kernel has more.
         const MOST: usize = 64;
         if !self.mbarriers_of_callees(|how| how == Use::Initialises)?.is_empty() {

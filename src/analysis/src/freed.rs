@@ -127,7 +127,7 @@ impl<'a> Flow<'a> {
 
     /// Whether all threads have part in the barrier of an event: that of the cluster, or one of the CTA which
     /// names no number of threads, or that of all.
-    fn is_for_all_threads(&self, event: Event) -> bool {
+    pub(super) fn is_for_all_threads(&self, event: Event) -> bool {
         let unit = self.unit;
         match self.synchronization(event) {
             Synchronization::ClusterArrive | Synchronization::ClusterWait => true,

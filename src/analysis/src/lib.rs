@@ -40,6 +40,10 @@
 //! | which barrier is an instruction about? | [`channels`] |
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | which accesses does nothing order before another warp frees what they access? | [`freed`] |
+//! | what may the peer CTA still access where a pair frees it? | [`peers`] |
+//! | which arrivals of one thread are meant for what its warp has stored? | [`on_behalf`] |
+//! | what overwrites shared memory that a bulk copy to global memory still reads? | [`sent`] |
+//! | which stages are filled in several CTAs, and released to one? | [`multicast`] |
 //! | where does control go round? what does some thread execute in each round? | [`loops`] |
 //! | what does no commit track in the last round of a loop? | [`untracked`] |
 //! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
@@ -93,11 +97,14 @@ pub mod loads;
 mod local;
 pub mod loops;
 pub mod mbarriers;
+pub mod multicast;
 pub mod occupancy;
+pub mod on_behalf;
 mod outside;
 pub mod pairs;
 pub mod parities;
 pub mod paths;
+pub mod peers;
 pub mod pending;
 pub mod places;
 pub mod ranges;
@@ -106,6 +113,7 @@ pub mod reached;
 pub mod registers;
 pub mod remote;
 pub mod rounds;
+pub mod sent;
 pub mod shared;
 mod sparse;
 pub mod sums;

@@ -21,6 +21,7 @@ use crate::source::Span;
 
 mod circles;
 mod rounds;
+mod slowly;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,11 @@ pub enum Why {
         /// The wait that comes before what would complete it.
         before: Span,
     },
+    /// It turns after several waits only, and each iteration completes a phase.
+    TurnsSlowly {
+        /// After how many.
+        every: u32,
+    },
 }
 
 /// mbarriers that are looked at: for each, all that happens to mbarriers is.
@@ -76,6 +82,9 @@ impl Flow<'_> {
         }
         if found.is_empty() {
             found = self.waits_in_circles(&elsewhere);
+        }
+        if found.is_empty() {
+            found.extend(self.turns_slowly(&elsewhere));
         }
         found
     }

@@ -48,7 +48,7 @@ impl Flow<'_> {
     }
 
     /// Whether the clusters of the kernel have one CTA each.
-    fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         let function = &self.unit.module.functions[self.function() as usize];
         let cluster = self.unit.launch_bounds(function).cluster();
         cluster.is_some_and(|cluster| cluster.ctas == 1)

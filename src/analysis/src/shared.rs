@@ -345,7 +345,7 @@ impl Flow<'_> {
     }
 
     /// The variables that the descriptors of a multiply or copy point to, as far as they are known.
-    fn read_variables(&self, reader: Event) -> Vec<Option<SymbolId>> {
+    pub(super) fn read_variables(&self, reader: Event) -> Vec<Option<SymbolId>> {
         match self.instruction(reader) {
             Some(Instruction::Mma(mma)) => {
                 let a = match &mma.a {

@@ -151,8 +151,8 @@ fn look_at_unit<'a>(
     (!cancelled()).then_some(whole)
 }
 
-/// The components without tcgen05 instructions in which there is something to say of mbarriers, of barriers with
-/// numbers in registers, or of registers. What they share with others is looked at there.
+/// The components without tcgen05 instructions in which there is something to say of mbarriers, of bulk copies, of
+/// barriers with numbers in registers, or of registers. What they share with others is looked at there.
 fn beside(unit: &Unit, calls: &CallGraph, tasks: &[Task]) -> Vec<Task> {
     let Unit { module, operations, .. } = unit;
     // There are few opcodes.
@@ -187,6 +187,7 @@ impl Concern {
             Synchronization::MbarrierInit
             | Synchronization::MbarrierArrive
             | Synchronization::MbarrierWait
+            | Synchronization::BulkCommit
             | Synchronization::RegisterChange => true,
             Synchronization::BarrierSync | Synchronization::BarrierArrive => opcode.types.is_empty(),
             // It may need more registers than there are.

@@ -120,13 +120,13 @@ pub struct Chosen {
 }
 
 /// The rules about the registers of warps and about barriers: they make sense of kernels without tcgen05 instructions,
-/// too.
-const BESIDE_TENSOR: RangeInclusive<Code> = Code::SetmaxnregIgnored..=Code::CommitForAnotherPair;
+/// as does that about bulk copies.
+const BESIDE_TENSOR: RangeInclusive<Code> = Code::SetmaxnregIgnored..=Code::MulticastReleasedLocally;
 
 impl Chosen {
     /// Whether the rule is to run on functions without tcgen05 instructions as well.
     pub fn is_beside_tensor(&self) -> bool {
-        BESIDE_TENSOR.contains(&self.rule.code)
+        BESIDE_TENSOR.contains(&self.rule.code) || self.rule.code == Code::BulkSourceOverwritten
     }
 
     /// Every rule of the scopes that is not off.
@@ -306,6 +306,7 @@ rules! {
     ordering::copy_never_waited_for,
     ordering::accumulates_from_start,
     ordering::loaded_register_read_early,
+    ordering::bulk_source_overwritten,
     // TC8 Who issues it
     issue::aligned_in_one_thread,
     issue::issued_by_every_thread,
@@ -333,6 +334,8 @@ rules! {
     barriers::wait_result_unread,
     barriers::arrival_scope_too_small,
     barriers::commit_for_another_pair,
+    barriers::arrival_for_other_lanes,
+    barriers::multicast_released_locally,
     // TC9 Style
     style::qualifier_order,
     style::family_portability,

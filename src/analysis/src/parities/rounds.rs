@@ -114,7 +114,7 @@ impl Flow<'_> {
     }
 
     /// Whether there is an arrival between each of these waits and the next one.
-    fn take_turns(&self, waits: &[&Used], arrivals: &[&Used]) -> bool {
+    pub(super) fn take_turns(&self, waits: &[&Used], arrivals: &[&Used]) -> bool {
         let comes_first =
             |one: &Used, other: &Used| self.cfg().passes_before(one.instruction, other.instruction);
         let behind = waits.iter().zip(arrivals.iter().skip(1));

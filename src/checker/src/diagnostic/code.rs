@@ -184,6 +184,7 @@ codes! {
     CopyNeverWaitedFor "TC715" "copy-never-waited-for" Warning Silent,
     AccumulatesFromStart "TC716" "accumulates-from-start" Warning Silent,
     LoadedRegisterReadEarly "TC717" "loaded-register-read-early" Off Silent,
+    BulkSourceOverwritten "TC718" "bulk-source-overwritten" Warning Silent,
     // TC8 Who issues it
     AlignedInOneThread "TC801" "aligned-in-one-thread" Error Silent,
     IssuedByEveryThread "TC802" "issued-by-every-thread" Warning Silent,
@@ -211,6 +212,8 @@ codes! {
     WaitResultUnread "TC839" "wait-result-unread" Warning Silent,
     ArrivalScopeTooSmall "TC840" "arrival-scope-too-small" Warning Silent,
     CommitForAnotherPair "TC841" "commit-for-another-pair" Error Silent,
+    ArrivalForOtherLanes "TC842" "arrival-for-other-lanes" Warning Silent,
+    MulticastReleasedLocally "TC843" "multicast-released-locally" Warning Silent,
     // TC9 Style
     QualifierOrder "TC901" "qualifier-order" Info Silent,
     FamilyPortability "TC902" "family-portability" Off Silent,

@@ -1,6 +1,7 @@
 //! TC7: the order of asynchronous operations (9.7.16.6).
 
 pub(super) mod accumulates_from_start;
+pub(super) mod bulk_source_overwritten;
 pub(super) mod copy_never_waited_for;
 pub(super) mod fence_before_wait;
 pub(super) mod handed_over_before_wait;

@@ -21,6 +21,10 @@ rule! {
     /// an iteration has as many arrivals as waits, with one arrival between two waits if the same threads
     /// execute both.
     ///
+    /// A parity such as `(k / 3) & 1` is found where `k` counts the iterations and each of them completes a phase of the
+    /// one mbarrier that it waits for. It is right for a ring of three mbarriers, of which each third iteration uses the
+    /// same one.
+    ///
     /// ## Why is this bad?
     /// The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialization on. A wait for
     /// the parity of the previous phase ends at once: the data that is read after it may not be there yet.
@@ -96,6 +100,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     "arrives in the phase behind it",
                     "wait for parity 1 here: phases have the parities 0, 1, 0, 1 ...",
                 ),
+                Why::TurnsSlowly { every } => (
+                    "the parity turns more slowly than the phases of the mbarrier",
+                    format!("the parity turns after every {every} waits only"),
+                    "completes a phase for each wait",
+                    "count phases of this mbarrier: a single one needs `k & 1`, and `(k / n) & 1` goes with a ring of n",
+                ),
                 Why::Circle { .. } => (
                     "this waits for the first phase, which nothing completes before the wait is over",
                     "the parity is 0 when a thread gets here for the first time".to_owned(),
@@ -109,7 +119,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 Why::Circle { before } if before != wait.span => {
                     finding.label(before, "waits for what comes behind the first wait")
                 }
-                Why::Circle { .. } | Why::NeverTurns | Why::BeforeFirst | Why::Again => finding,
+                Why::Circle { .. }
+                | Why::NeverTurns
+                | Why::BeforeFirst
+                | Why::Again
+                | Why::TurnsSlowly { .. } => finding,
             };
             findings.push(
                 finding

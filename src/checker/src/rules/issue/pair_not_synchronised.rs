@@ -1,5 +1,8 @@
+use rustc_hash::FxHashSet;
+
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
+use crate::analysis::peers::FreedForPeer;
 use crate::analysis::pending::Pending;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::generic::Synchronization;
@@ -10,6 +13,9 @@ rule! {
     /// ## What it does
     /// Finds a `dealloc` with `.cta_group::2` after an access to Tensor Memory without anything in between
     /// in which the peer CTA could take part: no `barrier.cluster.wait`, no wait on an mbarrier.
+    ///
+    /// Where other warps load or store than the one that deallocates, it finds a `dealloc` after a barrier of the CTA
+    /// if nothing that follows the access can reach another CTA: no arrival at an mbarrier, no barrier of the cluster.
     ///
     /// ## Why is this bad?
     /// The two CTAs free the columns together, and each may still access them when the other one reaches
@@ -58,25 +64,30 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             (_, Some(operation)) => Role::Gen.only_if(Pending::of(operation).is_some()),
             _ => Role::None,
         };
+        let mut reported: FxHashSet<u32> = FxHashSet::default();
         for pair in first_of_each_cause(flow.pairs(role, |_| true)) {
-            let name = flow.operation(pair.first).map_or("", Operation::name);
-            findings.push(
-                Diagnostic::new(
-                    Code::PairNotSynchronised,
-                    flow.span(pair.then),
-                    "the CTAs of the pair are not synchronised before this `tcgen05.dealloc.cta_group::2`",
-                    "the peer CTA may still access what is deallocated",
-                )
-                .label(
-                    flow.span(pair.first),
-                    format!("this `tcgen05.{name}` may be under way in the peer CTA"),
-                )
-                .note(
-                    "both CTAs of the pair must synchronise their accesses before they deallocate (PTX ISA, \
-                     9.7.16.7.1)",
-                )
-                .help("put `barrier.cluster.arrive` and `barrier.cluster.wait` before the `dealloc`"),
-            );
+            reported.insert(pair.then.instruction);
+            findings.push(finding(&flow, pair.first, pair.then));
+        }
+        for FreedForPeer { access, frees, barrier } in flow.freed_for_peer(|at| !reported.contains(&at)) {
+            let only = "this barrier is one of the own CTA only";
+            findings.push(finding(&flow, access, frees).label(flow.span(barrier), only));
         }
     }
+}
+
+fn finding(flow: &Flow<'_>, access: Event, frees: Event) -> Diagnostic {
+    let name = flow.operation(access).map_or("", Operation::name);
+    Diagnostic::new(
+        Code::PairNotSynchronised,
+        flow.span(frees),
+        "the CTAs of the pair are not synchronised before this `tcgen05.dealloc.cta_group::2`",
+        "the peer CTA may still access what is deallocated",
+    )
+    .label(flow.span(access), format!("this `tcgen05.{name}` may be under way in the peer CTA"))
+    .note(
+        "both CTAs of the pair must synchronise their accesses before they deallocate (PTX ISA, \
+         9.7.16.7.1)",
+    )
+    .help("put `barrier.cluster.arrive` and `barrier.cluster.wait` before the `dealloc`")
 }
