@@ -13,12 +13,12 @@ use super::{Why, WrongParity, are_of_other_warps, counts};
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
-use crate::isa::generic::{Arithmetic, Bits, Computation, Flag, Modifier, Part};
+use crate::ir::argument::{self, Arguments};
+use crate::ir::{Argument, Computing, Simple};
 use crate::isa::hierarchy::WARPS_OF_CTA;
 use crate::loops::Loop;
 use crate::mbarriers::{Mbarrier, Several, Use, Used};
-use crate::resolve::symbols::{RegisterId, Resolution};
-use crate::syntax::literal;
+use crate::resolve::symbols::RegisterId;
 use crate::values::ValueId;
 
 /// Longer chains are not followed.
@@ -184,7 +184,7 @@ impl Flow<'_> {
             for wait in waits {
                 let operand = wait.parity()?;
                 let of = Iteration { flow: self, view: &view, round, number: iteration as u32 };
-                parities.push(of.operand(wait.instruction, operand, 0)? & 1 == 1);
+                parities.push(of.operand(wait.instruction, operand)? & 1 == 1);
             }
         }
         let begins = *parities.first()?;
@@ -205,20 +205,26 @@ struct Iteration<'i, 'a> {
 }
 
 impl Iteration<'_, '_> {
-    fn operand(&self, at: u32, operand: u32, depth: u32) -> Option<u32> {
-        let unit = self.flow.unit;
-        let found = unit.module.operands.get(operand as usize)?;
-        if let Some(number) = literal::evaluate(&unit.source, &unit.module, found) {
-            return Some(number as u32);
-        }
-        match unit.symbols.operand(operand) {
-            Resolution::Register(register) => self.register(at, register, depth),
-            Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
+    fn operand(&self, at: u32, operand: u32) -> Option<u64> {
+        let mut all = Arguments::new();
+        argument::flatten(self.flow.unit, operand, None, &mut all);
+        match all[..] {
+            [only] => self.argument(at, only.argument, 0),
+            _ => None,
         }
     }
 
-    /// What a register holds where an instruction reads it, of 32 bits.
-    fn register(&self, at: u32, register: RegisterId, depth: u32) -> Option<u32> {
+    fn argument(&self, at: u32, argument: Argument, depth: u32) -> Option<u64> {
+        match argument.simple() {
+            Simple::Number(number) => Some(number),
+            Simple::Register(id) => self.register(at, id, depth),
+            Simple::Not(id) => Some(u64::from(self.register(at, id, depth)? & 1 == 0)),
+            Simple::Other => None,
+        }
+    }
+
+    /// What a register holds where an instruction reads it.
+    fn register(&self, at: u32, register: RegisterId, depth: u32) -> Option<u64> {
         if depth > DEEP || !self.view.budget.take(1) {
             return None;
         }
@@ -248,78 +254,20 @@ impl Iteration<'_, '_> {
         self.view.cfg.block_of(made).is_some_and(|block| self.round.blocks.contains(&block))
     }
 
-    fn definition(&self, id: DefinitionId, depth: u32) -> Option<u32> {
+    fn definition(&self, id: DefinitionId, depth: u32) -> Option<u64> {
         let Definition { instruction: at, operand, guarded, .. } = *self.view.definitions.get(id);
-        let unit = self.flow.unit;
-        let raw = &unit.module.instructions[at as usize];
-        let opcode = unit.operations.of(at);
-        let first = raw.operands.start;
         // Each iteration has to come there, and once.
         let block = self.view.cfg.block_of(at)?;
         let comes = !self.is_inside(id) || self.view.cfg.dominates(block, self.round.last);
-        if guarded
-            || operand != first
-            || !comes
-            || opcode.has_flag(Flag::Sat)
-            || opcode.types.iter().any(|ty| ty.is_float() || ty.is_packed() || ty.bits() != Some(u32::BITS))
-        {
+        if guarded || !comes {
             return None;
         }
-        let is_signed = opcode.types.last().is_some_and(|ty| ty.is_signed());
-        let read = |position: u32| self.operand(at, first + position, depth + 1);
-        match (opcode.computes(), raw.operands.len) {
-            (Computation::Move | Computation::Convert, 2) => read(1),
-            (Computation::Not, 2) => Some(!read(1)?),
-            (Computation::And, 3) => Some(read(1)? & read(2)?),
-            (Computation::Or, 3) => Some(read(1)? | read(2)?),
-            (Computation::Xor, 3) => Some(read(1)? ^ read(2)?),
-            (Computation::Arithmetic(Arithmetic::Add), 3) => Some(read(1)?.wrapping_add(read(2)?)),
-            (Computation::Arithmetic(Arithmetic::Subtract), 3) => Some(read(1)?.wrapping_sub(read(2)?)),
-            (Computation::Arithmetic(Arithmetic::Multiply), 3) => {
-                let (one, other) = (read(1)?, read(2)?);
-                if opcode.has(Modifier::Part(Part::Lo)) {
-                    Some(one.wrapping_mul(other))
-                } else if !opcode.has(Modifier::Part(Part::Hi)) {
-                    None
-                } else if is_signed {
-                    let product = i64::from(one.cast_signed()) * i64::from(other.cast_signed());
-                    Some((product >> u32::BITS) as u32)
-                } else {
-                    Some(((u64::from(one) * u64::from(other)) >> u32::BITS) as u32)
-                }
-            }
-            (Computation::Arithmetic(Arithmetic::MultiplyAdd), 4) if opcode.has(Modifier::Part(Part::Lo)) => {
-                Some(read(1)?.wrapping_mul(read(2)?).wrapping_add(read(3)?))
-            }
-            (Computation::Arithmetic(Arithmetic::Divide), 3) => match (read(1)?, read(2)?) {
-                (one, other) if is_signed => {
-                    one.cast_signed().checked_div(other.cast_signed()).map(i32::cast_unsigned)
-                }
-                (one, other) => one.checked_div(other),
-            },
-            (Computation::Arithmetic(Arithmetic::Remainder), 3) => match (read(1)?, read(2)?) {
-                (one, other) if is_signed => {
-                    one.cast_signed().checked_rem(other.cast_signed()).map(i32::cast_unsigned)
-                }
-                (one, other) => one.checked_rem(other),
-            },
-            (Computation::Bits(Bits::ShiftLeft), 3) => {
-                Some(read(1)?.checked_shl(read(2)?).unwrap_or_default())
-            }
-            (Computation::Bits(Bits::ShiftRight), 3) => {
-                let (number, by) = (read(1)?, read(2)?);
-                if is_signed {
-                    Some((number.cast_signed() >> by.min(u32::BITS - 1)).cast_unsigned())
-                } else {
-                    Some(number.checked_shr(by).unwrap_or_default())
-                }
-            }
-            (Computation::Bits(Bits::Extract), 4) if !is_signed => {
-                let (number, from, length) = (read(1)?, read(2)? & 0xFF, read(3)? & 0xFF);
-                let mask = 1u32.checked_shl(length).map_or(u32::MAX, |end| end - 1);
-                Some(number.checked_shr(from).unwrap_or_default() & mask)
-            }
-            _ => None,
-        }
+        let computing = Computing::of(self.flow.unit, at)?;
+        let numbers: SmallVec<[u64; 4]> = computing
+            .sources
+            .iter()
+            .map(|it| self.argument(at, it.argument, depth + 1))
+            .collect::<Option<_>>()?;
+        computing.arithmetic?.number(&numbers, computing.position(operand)?, computing.results.len())
     }
 }
