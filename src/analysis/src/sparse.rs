@@ -294,6 +294,7 @@ impl<V: Clone + PartialEq> Graph<V> {
             position[*slot as usize] = place as u32;
         }
         let mut changes: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
+        let (position, changes) = (&mut position[..], &mut changes[..]);
         let (mut from, mut is_cyclic, mut is_first) = (0, false, true);
         while let Some(place) = due.first_from(from) {
             due.remove(place);

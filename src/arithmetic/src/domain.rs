@@ -22,6 +22,7 @@
 //! ```
 
 use ptx_isa::generic::{BooleanOperator, Relation};
+use smallvec::SmallVec;
 
 use super::{Arithmetic, Integer, Kind, Lanes};
 
@@ -33,6 +34,9 @@ use super::{Arithmetic, Integer, Kind, Lanes};
 pub trait Domain {
     /// What is known of one register.
     type Value: Clone;
+
+    /// Whether [`apply`](Self::apply) makes numbers of numbers, always: then nothing is executed that is composed.
+    const IS_EXACT: bool = false;
 
     /// Nothing is known: the top of the lattice.
     fn unknown(&mut self) -> Self::Value;
@@ -116,11 +120,10 @@ impl Arithmetic {
         if position >= count {
             return domain.unknown();
         }
-        if let Some(numbers) = self.numbers(domain, sources) {
-            return match self.number(&numbers, position, count) {
-                Some(number) => domain.number(number),
-                None => domain.unknown(),
-            };
+        if !D::IS_EXACT
+            && let Some(number) = self.executed(domain, sources, position, count)
+        {
+            return domain.number(number);
         }
         let mut composing = Composing { domain, sources };
         let composed = match &self.0 {
@@ -148,7 +151,25 @@ impl Arithmetic {
             | Kind::Video(_)
             | Kind::Policy(_) => None,
         };
-        composed.unwrap_or_else(|| composing.domain.unknown())
+        if let Some(composed) = composed {
+            return composed;
+        }
+        let executed = if D::IS_EXACT { self.executed(domain, sources, position, count) } else { None };
+        match executed {
+            Some(number) => domain.number(number),
+            None => domain.unknown(),
+        }
+    }
+
+    /// The number that the destination at `position`, of `count`, gets, if all sources are numbers.
+    fn executed<D: Domain>(
+        &self,
+        domain: &mut D,
+        sources: &[D::Value],
+        position: usize,
+        count: usize,
+    ) -> Option<u64> {
+        self.number(&self.numbers(domain, sources)?, position, count)
     }
 
     /// Whether [`transfer`](Self::transfer) says more than nothing of some result.
@@ -209,9 +230,7 @@ impl Arithmetic {
     /// The number that the destination at `position`, of `count`, gets from numbers; `None` where that
     /// depends on other lanes, or there are too few sources.
     pub fn number(&self, sources: &[u64], position: usize, count: usize) -> Option<u64> {
-        /// No instruction has more.
-        const MOST: usize = 8;
-        if self.is_exchange() || sources.len() > MOST || count > MOST || position >= count {
+        if self.is_exchange() || position >= count {
             return None;
         }
         // What the hardware does there, the ISA does not say.
@@ -219,21 +238,23 @@ impl Arithmetic {
             return None;
         }
         (0..sources.len().max(1)).try_for_each(|it| self.source_bits(it, sources.len()).map(|_| ()))?;
-        let mut lanes: [Lanes; MOST] = [[0; 32]; MOST];
-        for (lanes, source) in lanes.iter_mut().zip(sources) {
-            lanes[0] = *source;
-        }
-        let given: [&Lanes; MOST] = std::array::from_fn(|it| &lanes[it]);
-        let mut made: [Lanes; MOST] = [[0; 32]; MOST];
+        let alone = |number: &u64| {
+            let mut lanes: Lanes = [0; 32];
+            lanes[0] = *number;
+            lanes
+        };
+        let given: SmallVec<[Lanes; 3]> = sources.iter().map(alone).collect();
+        let given: SmallVec<[&Lanes; 3]> = given.iter().collect();
+        let mut made: SmallVec<[Lanes; 2]> = SmallVec::from_elem([0; 32], count);
         {
-            let mut made = made.each_mut();
-            self.execute(1, &given[..sources.len()], &mut made[..count]);
+            let mut made: SmallVec<[&mut Lanes; 2]> = made.iter_mut().collect();
+            self.execute(1, &given, &mut made);
         }
-        Some(made[position][0])
+        made.get(position).map(|lanes| lanes[0])
     }
 
     /// The numbers that all sources are.
-    fn numbers<D: Domain>(&self, domain: &mut D, sources: &[D::Value]) -> Option<Vec<u64>> {
+    fn numbers<D: Domain>(&self, domain: &mut D, sources: &[D::Value]) -> Option<SmallVec<[u64; 4]>> {
         let number = |(at, source)| domain.known(source, self.source_bits(at, sources.len())?);
         if self.is_exchange() { None } else { sources.iter().enumerate().map(number).collect() }
     }

@@ -326,6 +326,8 @@ pub struct KnownBits;
 impl Domain for KnownBits {
     type Value = Known;
 
+    const IS_EXACT: bool = true;
+
     fn unknown(&mut self) -> Known {
         UNKNOWN
     }
@@ -352,7 +354,14 @@ impl Domain for KnownBits {
             Function::MultiplyHigh if width <= 32 => {
                 shr(multiply(a, b, width, signed), width.into(), width * 2, signed)
             }
-            Function::MultiplyHigh => UNKNOWN,
+            Function::MultiplyHigh => match (a.constant(width), b.constant(width)) {
+                (Some(a), Some(b)) if signed => {
+                    let product = i128::from(a.cast_signed()) * i128::from(b.cast_signed());
+                    Known::from((product >> width) as u64)
+                }
+                (Some(a), Some(b)) => Known::from((u128::from(a) * u128::from(b) >> width) as u64),
+                _ => UNKNOWN,
+            },
             Function::Divide => divide(a, b, width, signed),
             Function::Remainder => remainder(a, b, width, signed),
             Function::Minimum => extreme(a, b, width, signed, true),

@@ -1,7 +1,5 @@
 //! Instructions that make registers from registers.
 
-use smallvec::SmallVec;
-
 use crate::argument::{Argument, Arguments, Placed, bits_of_register, flatten, type_of};
 use crate::arithmetic::Arithmetic;
 use crate::isa::generic::{Flag, OperandSlot, Operation, Role};
@@ -17,7 +15,7 @@ pub struct Computing {
     /// What it reads, in the order in which [`Arithmetic::execute`] takes it.
     pub sources: Arguments,
     /// What it writes, in the order in which [`Arithmetic::execute`] gives it.
-    pub results: SmallVec<[Placed; 2]>,
+    pub results: Arguments,
 }
 
 impl Computing {
@@ -29,13 +27,9 @@ impl Computing {
         let operands = unit.module.instructions[instruction as usize].operands;
         let operation = opcode.operation()?;
         let (mut sources, mut results) = (Arguments::new(), Arguments::new());
-        let mut register = 64;
         let mut fill = |slot: &OperandSlot, index: u32| {
             let to = if slot.role == Role::Destination { &mut results } else { &mut sources };
             flatten(unit, index, type_of(opcode, slot), to);
-            if slot.name == "d" {
-                register = bits_of_register(unit, index);
-            }
         };
         // So with nearly all.
         if opcode.is_filled(unit.module.operands(operands)) {
@@ -51,8 +45,12 @@ impl Computing {
         if opcode.has_flag(Flag::Cc) {
             results.push(carry);
         }
-        let arithmetic = arithmetic.map(|it| it.widened(register));
-        Some(Self { operation, arithmetic, sources, results: results.into_iter().collect() })
+        // Only a conversion extends its result over the register.
+        let arithmetic = match operation {
+            Operation::Cvt => arithmetic.map(|it| it.widened(bits_of_register(unit, operands.start))),
+            _ => arithmetic,
+        };
+        Some(Self { operation, arithmetic, sources, results })
     }
 
     /// Which result goes to the register that an operand names.

@@ -87,6 +87,9 @@ impl Function<'_> {
             return read
                 .map_or(UNKNOWN, |read| bits::within(self.constant_word(operands, read), read.min(width)));
         }
+        if !is_evaluated(opcode) {
+            return UNKNOWN;
+        }
         let Some(computing) = Computing::of(self.unit, instruction) else { return UNKNOWN };
         let (Some(arithmetic), Some(position)) =
             (computing.arithmetic, computing.position(definition.operand))
