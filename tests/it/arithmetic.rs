@@ -170,6 +170,7 @@ fn known_bits_are_those_that_the_machine_computes() {
             let carries = [Operation::AddCarryIn, Operation::SubBorrowIn, Operation::MadCarryIn];
             let sources = opcode.slots.iter().filter(|slot| slot.role != Role::Destination).count()
                 + usize::from(carries.contains(&row.operation));
+            let results = if row.operation == Operation::Lop3Predicate { 2 } else { 1 };
             // Shifts, fields and small numbers are met more often than chance has it.
             let mut bits = || match next() % 4 {
                 0 => next() % 70,
@@ -187,13 +188,13 @@ fn known_bits_are_those_that_the_machine_computes() {
                 .collect();
             let values: Vec<Known> =
                 numbers.iter().zip(&masks).map(|(bits, mask)| Known::new(*mask, *bits)).collect();
-            let result = arithmetic.transfer(&mut KnownBits, &values, 0, 1);
-            let width = arithmetic.result_bits(0, 1);
+            let result = arithmetic.transfer(&mut KnownBits, &values, 0, results);
+            let width = arithmetic.result_bits(0, results);
             let claimed = result.mask & (u64::MAX >> (64 - width));
             for _ in 0..8 {
                 let full: Vec<u64> =
                     numbers.iter().zip(&masks).map(|(bits, mask)| bits & mask | next() & !mask).collect();
-                let computed = compute(&text, &full, 1)[0];
+                let computed = compute(&text, &full, results)[0];
                 let wrong = (computed ^ result.value) & claimed;
                 assert_eq!(
                     wrong, 0,

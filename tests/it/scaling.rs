@@ -72,6 +72,7 @@ fn faster(sizes: &[usize]) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for shape in SHAPES {
         let growth: Vec<u64> = sizes.iter().map(|size| growth(shape, *size)).collect();
+        println!("{}: {growth:?} %", shape.name);
         if growth.iter().any(|percent| *percent > 250) {
             found.push((shape.name, format!("{}: {growth:?} %", shape.name)));
         }
