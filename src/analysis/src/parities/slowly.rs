@@ -27,7 +27,7 @@ const DEEP: u32 = 96;
 const WAITS: usize = 40;
 /// Nobody has more stages.
 const SLOWEST: usize = 16;
-/// Loops with more waits are not looked at.
+/// Mbarriers with more waits or arrivals are not looked at.
 const MOST: usize = 16;
 
 /// Those that are looked at together.
@@ -43,27 +43,36 @@ impl Flow<'_> {
             return None;
         }
         let loops = self.loops()?;
-        loops.iter().find_map(|round| {
-            let is_inside = |it: &&Used| self.is_inside(round, it);
-            let mut seen: SmallVec<[Mbarrier; 4]> = SmallVec::new();
-            used.iter().filter(|it| it.how == Use::Waits).filter(is_inside).find_map(|wait| {
-                let mbarrier = wait.mbarrier.filter(|it| it.is_one() && !seen.contains(it))?;
-                seen.push(mbarrier);
-                if seen.len() > MOST || self.may_be_one_of(&mbarrier, elsewhere) {
-                    return None;
-                }
-                self.turns_slowly_in(&loops, round, mbarrier)
-            })
+        let mut seen: SmallVec<[Mbarrier; MOST]> = SmallVec::new();
+        used.iter().filter(|it| it.how == Use::Waits).find_map(|wait| {
+            let mbarrier = wait.mbarrier.filter(|it| it.is_one() && !seen.contains(it))?;
+            if seen.len() == MOST || !self.facts.budget.take(used.len() as u64) {
+                return None;
+            }
+            seen.push(mbarrier);
+            let arrivals = self.all_of(mbarrier, counts)?;
+            let waits: Together<'_> = self.all_of(mbarrier, |it| it.how == Use::Waits)?;
+            if arrivals.len().max(waits.len()) > MOST || self.may_be_one_of(&mbarrier, elsewhere) {
+                return None;
+            }
+            loops.iter().find_map(|round| self.turns_slowly_in(&loops, round, mbarrier, &arrivals, &waits))
         })
     }
 
-    fn turns_slowly_in(&self, loops: &[Loop], round: &Loop, mbarrier: Mbarrier) -> Option<WrongParity> {
-        self.facts.budget.take(self.mbarriers().len() as u64).then_some(())?;
-        let arrivals = self.all_of(mbarrier, counts)?;
-        let waits: Together<'_> = self.all_of(mbarrier, |it| it.how == Use::Waits)?;
-        let waits: Together<'_> = waits.into_iter().filter(|it| self.is_inside(round, it)).collect();
+    fn turns_slowly_in(
+        &self,
+        loops: &[Loop],
+        round: &Loop,
+        mbarrier: Mbarrier,
+        arrivals: &[&Used],
+        waits: &[&Used],
+    ) -> Option<WrongParity> {
+        let waits: Together<'_> = waits.iter().copied().filter(|it| self.is_inside(round, it)).collect();
+        if waits.is_empty() || !self.facts.budget.take(1) {
+            return None;
+        }
         let here = arrivals.iter().any(|it| self.is_inside(round, it));
-        let arriving = if here { round } else { self.in_step_with(loops, round, &waits, &arrivals)? };
+        let arriving = if here { round } else { self.in_step_with(loops, round, &waits, arrivals)? };
         let inside: Together<'_> =
             arrivals.iter().copied().filter(|it| self.is_inside(arriving, it)).collect();
         let first = **inside.first()?;
@@ -72,8 +81,7 @@ impl Flow<'_> {
         let is_apart = |it: &&Used| {
             !self.is_inside(arriving, it) && are_of_other_warps(&executing, it.instruction, first.instruction)
         };
-        if waits.len() > MOST
-            || here && waits.len() != inside.len()
+        if here && waits.len() != inside.len()
             || self.expected(mbarrier) != Some(1)
             || !arrivals.iter().all(|it| self.most_threads_of(it) == Some(1))
             || arrivals.iter().any(is_apart)
