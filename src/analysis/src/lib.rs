@@ -22,6 +22,7 @@
 //! | which lanes does each warp name? | [`warp_lanes`], through [`flow::Flow::lanes_of_warps`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
+//! | the same of stores in functions that are called, and of stores by generic addresses? | [`shared_in_calls`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
 //! | is an mbarrier that of another CTA of the cluster? | [`remote`] |
@@ -104,6 +105,7 @@ pub mod registers;
 pub mod remote;
 pub mod rounds;
 pub mod shared;
+mod shared_in_calls;
 pub mod sums;
 pub mod truncated;
 pub mod uniformity;

@@ -20,6 +20,9 @@ rule! {
     /// and a descriptor certainly points to the variable. So they are in kernels that load in bulk, into other
     /// variables only; and where nothing is loaded in bulk, a `cp.async` to an array without a size counts as well.
     ///
+    /// A store without a state space counts where its address is certainly made of a variable that a descriptor points
+    /// to. One in a function that is called is left alone where all that are written alike there write other variables.
+    ///
     /// In kernels without any such fence, bulk copies to global memory are found that read what threads have stored.
     ///
     /// ## Why is this bad?
@@ -72,7 +75,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
         if loaded_in_bulk.contains(&flow.function()) {
-            if let Some(pair) = handed_over(&flow) {
+            if let Some(pair) = handed_over(&flow).or_else(|| by_generic_address(&flow)) {
                 report(&flow, pair, findings);
             }
             continue;
@@ -92,11 +95,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             // What is loaded again is a word for other threads, if it is not certainly one of a matrix.
             let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
             !flow.stores_elsewhere(pair.first, pair.then)
+                && (flow.is_own(pair.first)
+                    || !flow.stores_elsewhere_in_call(pair.from, pair.first, pair.then))
                 && (!is_loaded() || flow.stores_into(pair.first, pair.then))
         };
         let mut pairs = flow.first_pairs(role, relates);
         if pairs.is_empty() {
             pairs.extend(handed_over(&flow));
+        }
+        if pairs.is_empty() {
+            pairs.extend(by_generic_address(&flow));
         }
         for pair in pairs {
             report(&flow, pair, findings);
@@ -132,6 +140,15 @@ fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
         )
         .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
     );
+}
+
+/// A store by a generic address to a variable that the matrices certainly lie in, and that nothing loads in bulk.
+fn by_generic_address(flow: &Flow<'_>) -> Option<Pair> {
+    let summary = flow.summary().filter(|summary| !summary.unknown)?;
+    let loads = summary.events.iter().filter(|event| event.action == Action::BulkLoad);
+    let loaded: Option<Vec<SymbolId>> = loads.map(|event| flow.stored_variable(*event)).collect();
+    let loaded = loaded?;
+    flow.unfenced_generic_stores(|variable| loaded.contains(&variable)).into_iter().next()
 }
 
 /// A store of a kernel without any fence of proxies to what other threads multiply or copy: none of them comes to the
