@@ -26,6 +26,7 @@
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
 //! | is an mbarrier that of another CTA of the cluster? | [`remote`] |
+//! | is an address certainly not one in the own CTA's shared memory? | [`windows`] |
 //! | which mbarriers does nothing signal in a pair of CTAs? | [`pairs`] |
 //! | how many arrivals come together at an mbarrier, and how many does it expect? | [`arrivals`] |
 //! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
@@ -114,3 +115,4 @@ pub mod untracked;
 pub mod values;
 pub mod waits;
 pub mod warp_lanes;
+pub mod windows;
