@@ -133,7 +133,7 @@ impl Executing<'_> {
         }
     }
 
-    fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.size.iter().product::<u64>() as usize
     }
 
@@ -208,7 +208,7 @@ impl Executing<'_> {
     }
 
     /// What a register holds where an instruction reads it.
-    fn read(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<Value> {
+    pub(super) fn read(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<Value> {
         let function = &self.function;
         if depth >= DEEP {
             return None;
@@ -277,7 +277,7 @@ impl Executing<'_> {
         })
     }
 
-    fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
+    pub(super) fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
         if let Some(known) = self.found.values.borrow().get(&id) {
             return known.clone();
         }
@@ -307,7 +307,13 @@ impl Executing<'_> {
         }
     }
 
-    fn number(&self, instruction: u32, raw: &RawInstruction, position: u32, depth: u32) -> Option<Numbers> {
+    pub(super) fn number(
+        &self,
+        instruction: u32,
+        raw: &RawInstruction,
+        position: u32,
+        depth: u32,
+    ) -> Option<Numbers> {
         if position >= raw.operands.len {
             return None;
         }
@@ -427,6 +433,11 @@ impl Executing<'_> {
     }
 
     fn evaluate(&self, definition: Definition, depth: u32) -> Option<Value> {
+        if self.calling.is_some()
+            && let Some(numbers) = self.given_back(definition)
+        {
+            return Some(Value::Number(numbers));
+        }
         let function = &self.function;
         let at = definition.instruction;
         let raw = &function.unit.module.instructions[at as usize];
