@@ -43,6 +43,7 @@
 //! | which columns are handed over to whom before they are complete? | [`handovers`] |
 //! | which accesses does nothing order before another warp frees what they access? | [`freed`] |
 //! | where does control go round? what does some thread execute in each round? | [`loops`] |
+//! | which wait does a parameter of the kernel skip? | [`skipped`] |
 //! | what does no commit track in the last round of a loop? | [`untracked`] |
 //! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
@@ -107,6 +108,7 @@ pub mod remote;
 pub mod rounds;
 pub mod shared;
 mod shared_in_calls;
+mod skipped;
 pub mod sums;
 pub mod truncated;
 pub mod uniformity;
