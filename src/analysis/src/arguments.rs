@@ -76,7 +76,7 @@ impl Chains {
         })
     }
 
-    fn last(&self, through: Through) -> Link {
+    pub(super) fn last(&self, through: Through) -> Link {
         self.links.borrow()[through.index()].0
     }
 
@@ -232,7 +232,7 @@ impl<'a> Flow<'a> {
     }
 
     /// What a call gives.
-    fn argument(&self, call: u32, parameter: Parameter) -> Option<Place> {
+    pub(super) fn argument(&self, call: u32, parameter: Parameter) -> Option<Place> {
         let unit = self.unit;
         let operands = unit.module.instructions[call as usize].operands;
         let mut arguments = operands

@@ -13,18 +13,23 @@ use rustc_hash::FxHashMap;
 use super::cfg::{BlockId, Choice};
 use super::control::{Deciding, Way};
 use super::definitions::DefinitionId;
+use super::flow::Flow;
 use super::function::Function;
 use super::uniformity::Uniformity;
 use crate::isa::generic::Control;
 use crate::isa::special_registers::Extent;
 use crate::resolve::symbols::Resolution;
 
+mod differs;
 mod evaluate;
 mod numbers;
+mod results;
 mod threads;
+mod trips;
 mod warps;
 mod whole;
 
+pub use trips::Trips;
 pub use warps::Warps;
 
 use evaluate::Value;
@@ -197,6 +202,8 @@ pub struct Executing<'a> {
     all: ThreadSet,
     deciding: &'a Deciding,
     found: &'a OfCta,
+    /// The function with those that it calls, if it calls some.
+    calling: Option<Flow<'a>>,
 }
 
 /// What was found out about the threads of a kernel, as far as it was asked for: of any CTA, and of the
@@ -295,6 +302,7 @@ impl<'a> Executing<'a> {
             all: block.all,
             deciding,
             found,
+            calling: None,
         }
     }
 

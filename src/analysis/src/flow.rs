@@ -679,7 +679,7 @@ impl<'a> Flow<'a> {
     /// one is given.
     pub fn executing(&self, rank: Option<u32>) -> Executing<'a> {
         let found = self.facts.executing.get_or_init(Box::default);
-        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, found)
+        Executing::new(self.facts.view(self.unit), self.uniformity(), rank, found).calling(*self)
     }
 
     /// Whether two events of this function stand under different conditions, so that perhaps no run

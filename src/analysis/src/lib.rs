@@ -22,9 +22,11 @@
 //! | which lanes does each warp name? | [`warp_lanes`], through [`flow::Flow::lanes_of_warps`] |
 //! | which lanes and columns does an instruction touch? do two overlap? | [`footprint`] |
 //! | which variable in shared memory does a store write, or a descriptor point to? | [`flow::Flow::stores_elsewhere`] |
+//! | the same of stores in functions that are called, and of stores by generic addresses? | [`shared_in_calls`] |
 //! | who waits, and does not look whether the phase is over? | [`waits`] |
 //! | which mbarriers are waited on, and which are signalled? | [`mbarriers`]; in what is called, [`flow::Flow::mbarriers_of_callees`] |
 //! | is an mbarrier that of another CTA of the cluster? | [`remote`] |
+//! | is an address certainly not one in the own CTA's shared memory? | [`windows`] |
 //! | which mbarriers does nothing signal in a pair of CTAs? | [`pairs`] |
 //! | how many arrivals come together at an mbarrier, and how many does it expect? | [`arrivals`] |
 //! | which waits are for a parity that cannot be the phase's? which does nobody get past? | [`parities`] |
@@ -45,6 +47,7 @@
 //! | what overwrites shared memory that a bulk copy to global memory still reads? | [`sent`] |
 //! | which stages are filled in several CTAs, and released to one? | [`multicast`] |
 //! | where does control go round? what does some thread execute in each round? | [`loops`] |
+//! | which wait does a parameter of the kernel skip? | [`skipped`] |
 //! | what does no commit track in the last round of a loop? | [`untracked`] |
 //! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
@@ -115,6 +118,8 @@ pub mod remote;
 pub mod rounds;
 pub mod sent;
 pub mod shared;
+mod shared_in_calls;
+mod skipped;
 mod sparse;
 pub mod sums;
 pub mod truncated;
@@ -124,3 +129,4 @@ pub mod untracked;
 pub mod values;
 pub mod waits;
 pub mod warp_lanes;
+pub mod windows;

@@ -13,7 +13,7 @@ use super::definitions::{Definition, DefinitionId};
 use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::columns;
-use super::places::Root;
+use super::places::{Root, Slot, SlotRoot};
 use super::reach::{Direction, Fact, Group, Reach};
 use super::values::{JoinId, ValueId};
 use crate::instruction::{Instruction, Ld, Scalar};
@@ -290,6 +290,18 @@ impl Flow<'_> {
         }
     }
 
+    /// Whether the register that selects the slot of an address still holds what it held where the slot was loaded.
+    pub fn reads_current_slot(&self, event: Event) -> bool {
+        let Some(place) = columns(self, event).map(|it| it.place()) else { return true };
+        let (Some(load), Root::Slot(Slot { root: SlotRoot::Register(register), .. })) =
+            (place.load, place.root)
+        else {
+            return true;
+        };
+        let function = self.facts.view(self.unit);
+        function.value(load, register) == function.value(event.instruction, register)
+    }
+
     /// Kills each fact where the register beside it is written again.
     pub fn kill_at_writes(&self, reach: &mut Reach, facts: impl IntoIterator<Item = (Fact, RegisterId)>) {
         self.kill_at_definitions(reach, facts, |_| true);
@@ -488,6 +500,17 @@ impl Unwaited<'_, '_> {
         let leads = reached.contains(&end);
         self.reached.insert(start, reached);
         leads
+    }
+}
+
+/// The register that an address is counted from, or that selects the slot which holds it. The same root means the same
+/// address only until that register is written again.
+pub fn register_of(root: Root) -> Option<RegisterId> {
+    match root {
+        Root::Register(register) | Root::Slot(Slot { root: SlotRoot::Register(register), .. }) => {
+            Some(register)
+        }
+        Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
     }
 }
 

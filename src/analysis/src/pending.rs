@@ -8,9 +8,8 @@ use rustc_hash::FxHashSet;
 use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::is_same;
-use super::loads::Concern;
+use super::loads::{Concern, register_of};
 use super::mbarriers::{Mbarrier, Use};
-use super::places::Root;
 use super::reach::{Direction, Fact, Reach};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
@@ -273,16 +272,14 @@ pub fn overwritten_loads(flow: &Flow<'_>) -> Vec<Pair> {
         |reach, loads| {
             let addressed = loads.iter().filter_map(|(fact, event)| {
                 let Some(Instruction::Ld(ld)) = flow.instruction(*event) else { return None };
-                match flow.place(*event, &ld.taddr)?.root {
-                    Root::Register(register) => Some((*fact, register)),
-                    Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                }
+                Some((*fact, register_of(flow.place(*event, &ld.taddr)?.root)?))
             });
             flow.kill_at_writes(reach, addressed);
         },
         |pair| {
-            let matters =
-                flow.operation(pair.then) == Some(Operation::Dealloc) || is_same(flow, pair.first, pair.then);
+            let is_dealloc = flow.operation(pair.then) == Some(Operation::Dealloc);
+            let is_current = || [pair.first, pair.then].iter().all(|event| flow.reads_current_slot(*event));
+            let matters = is_dealloc || is_same(flow, pair.first, pair.then) && is_current();
             if matters { Concern::IfLive } else { Concern::No }
         },
     )

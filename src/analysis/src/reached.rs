@@ -121,7 +121,7 @@ impl<'a> Flow<'a> {
 
     /// The register that a call gives as a parameter, and the instruction that reads it: the call, or the
     /// store before it.
-    fn given_register(&self, call: u32, parameter: Parameter) -> Option<(u32, RegisterId)> {
+    pub(super) fn given_register(&self, call: u32, parameter: Parameter) -> Option<(u32, RegisterId)> {
         let unit = self.unit;
         let operands = unit.module.instructions[call as usize].operands;
         let is_callee = |index: &usize| match unit.symbols.operand(*index as u32) {

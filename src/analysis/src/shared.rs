@@ -170,12 +170,17 @@ impl Flow<'_> {
         if self.is_too_small(stored) {
             return true;
         }
+        self.is_read_elsewhere(stored, reader) || self.stores_beside(store, reader)
+    }
+
+    /// Whether every matrix of a multiply or copy certainly lies in another variable than this one.
+    pub(super) fn is_read_elsewhere(&self, stored: SymbolId, reader: Event) -> bool {
         let read = self.read_variables(reader);
         // Arrays without a size all begin where the others end.
         let is_other = |read: &Option<SymbolId>| {
             read.is_some_and(|read| read != stored && !(self.is_external(read) && self.is_external(stored)))
         };
-        !read.is_empty() && read.iter().all(is_other) || self.stores_beside(store, reader)
+        !read.is_empty() && read.iter().all(is_other)
     }
 
     /// Whether a store writes bytes of a variable that the matrices of a multiply do not have, where it is
@@ -433,6 +438,7 @@ impl Flow<'_> {
             Scalar::Register(register) if self.is_own(reader) => {
                 self.variable(reader.instruction, register.id, 0)
             }
+            Scalar::Register(register) => self.variable_within(reader, register.id),
             _ => None,
         }
     }

@@ -255,6 +255,13 @@ impl Diagnostic {
         fix.iter_mut().flat_map(|fix| &mut fix.edits).for_each(|edit| visit(&mut edit.span));
     }
 
+    /// Lowers how much the finding matters, where one case of a rule is less certain than the others.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
     /// Corrects what the assembler does, where one case of a rule differs from the others.
     #[must_use]
     pub fn ptxas(mut self, ptxas: Ptxas) -> Self {

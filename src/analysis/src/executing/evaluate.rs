@@ -128,7 +128,7 @@ impl Executing<'_> {
         }
     }
 
-    fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.size.iter().product::<u64>() as usize
     }
 
@@ -198,7 +198,7 @@ impl Executing<'_> {
     }
 
     /// What a register holds where an instruction reads it.
-    fn read(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<Value> {
+    pub(super) fn read(&self, instruction: u32, register: RegisterId, depth: u32) -> Option<Value> {
         let function = &self.function;
         if depth >= DEEP {
             return None;
@@ -267,7 +267,7 @@ impl Executing<'_> {
         })
     }
 
-    fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
+    pub(super) fn definition(&self, id: DefinitionId, definition: Definition, depth: u32) -> Option<Value> {
         if let Some(known) = self.found.values.borrow().get(&id) {
             return known.clone();
         }
@@ -296,7 +296,7 @@ impl Executing<'_> {
         }
     }
 
-    fn number(&self, instruction: u32, placed: Placed, depth: u32) -> Option<Numbers> {
+    pub(super) fn number(&self, instruction: u32, placed: Placed, depth: u32) -> Option<Numbers> {
         match self.argument(instruction, placed, depth)? {
             Value::Number(numbers) => Some(numbers),
             Value::Truth(_) => None,
@@ -404,6 +404,11 @@ impl Executing<'_> {
     }
 
     fn evaluate(&self, definition: Definition, depth: u32) -> Option<Value> {
+        if self.calling.is_some()
+            && let Some(numbers) = self.given_back(definition)
+        {
+            return Some(Value::Number(numbers));
+        }
         let unit = self.function.unit;
         let at = definition.instruction;
         let raw = &unit.module.instructions[at as usize];

@@ -1,6 +1,7 @@
 //! TC1: the form of one instruction against its row of the instruction table.
 
 use crate::analysis::shared::Generic;
+use crate::analysis::windows::Outside;
 use crate::instruction::Base;
 use crate::instruction::decode::Decoded;
 use crate::isa::tensor::{InstructionForm, OperandSlot};
@@ -43,6 +44,25 @@ fn each_wrong_generic(checker: &Checker<'_>, look: &mut dyn FnMut(Span, Generic)
                 && let Some(wrong) = flow.generic(event.instruction, register.id)
             {
                 look(register.span, wrong);
+            }
+        }
+    }
+}
+
+/// Visits the addresses of `alloc` and `commit` that are certainly none in the shared memory of the own CTA. A `commit`
+/// may signal an mbarrier of another one.
+fn each_outside_own_cta(checker: &Checker<'_>, look: &mut dyn FnMut(Span, Outside)) {
+    for flow in checker.flows() {
+        for event in flow.events() {
+            let alloc = flow.alloc(*event).map(|it| (&it.dst, it.space));
+            let is_alloc = alloc.is_some();
+            let named = alloc.or_else(|| flow.commit(*event).map(|it| (&it.mbar, it.space)));
+            let Some((address, space)) = named else { continue };
+            let Base::Register(register) = address.base else { continue };
+            match flow.outside_own_cta(event.instruction, register.id, space.is_none()) {
+                Some(Outside::Peer(_)) if !is_alloc => {}
+                Some(outside) => look(register.span, outside),
+                None => {}
             }
         }
     }

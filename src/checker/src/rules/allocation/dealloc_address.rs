@@ -8,8 +8,9 @@ use crate::rules::{Checker, Code, rule};
 rule! {
     /// ## What it does
     /// Finds a `dealloc` of an address at which no allocation can start: its lane is not 0, its column is
-    /// not a multiple of 32, or it is past the address that an `alloc` wrote. Lanes that are computed from
-    /// the warp number are those of the warp that executes the `dealloc`.
+    /// not a multiple of 32, it is past the address that an `alloc` wrote, or it is a number after which
+    /// there are fewer columns than are freed. Lanes that are computed from the warp number are those of
+    /// the warp that executes the `dealloc`.
     ///
     /// ## Why is this bad?
     /// `dealloc` takes the address of a previous allocation, as `alloc` wrote it. All lanes of a column are
@@ -56,6 +57,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             Some(format!("the lane is {} in warp {warp}, not 0", named.lane(warp)))
         };
         // Bits 16 to 31 are the lane, those below the column.
+        let past_the_end = || {
+            let column = known.constant(32)? as u32;
+            let (columns, memory) = (checker.columns(decoded)?, checker.environment.tensor_memory());
+            let found = format!("{columns} columns from column {column} on; there are {}", memory.columns);
+            (column.saturating_add(columns) > memory.columns).then_some(found)
+        };
         let found = if set & 0xFFFF_0000 != 0 || distance.is_some_and(|distance| distance.lanes != 0) {
             match known.shifted_right(16).constant(16).or(distance.map(|it| u64::from(it.lanes))) {
                 Some(lane) => format!("the lane is {lane}, not 0"),
@@ -69,7 +76,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("the column is {rest} over a multiple of {}", TensorMemory::UNIT)
                 }
                 Some((columns @ 1.., _)) => format!("{columns} columns behind the start of the allocation"),
-                Some((0, _)) | None => match of_warp() {
+                Some((0, _)) | None => match of_warp().or_else(past_the_end) {
                     Some(found) => found,
                     None => continue,
                 },

@@ -5,7 +5,7 @@ use crate::analysis::flow::{Flow, Pair, Role};
 use crate::analysis::footprint;
 use crate::analysis::places::{Slot, SlotRoot};
 use crate::analysis::reach::{Direction, Passed};
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::instruction::Instruction;
 use crate::isa::vocabulary::Operation;
 use crate::rules::{Checker, Code, rule};
@@ -14,7 +14,8 @@ rule! {
     /// ## What it does
     /// Finds kernels that allocate Tensor Memory and never free it, neither themselves nor in a function
     /// that they call. Of several allocations, it finds one whose address no `dealloc` gets, or that
-    /// another allocation overwrites.
+    /// another allocation overwrites. An allocation in a loop counts, too, if the only `dealloc` comes
+    /// after the loop: it is a warning if the number of iterations is not known.
     ///
     /// A kernel that frees its columns at its end must not leave earlier: by a `ret` that all threads of a
     /// CTA execute together, or by a branch of all threads past the `dealloc` to the last `ret`.
@@ -53,6 +54,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let (Some(alloc), None) = (of(Operation::Alloc), of(Operation::Dealloc)) else {
             one_of_several(&flow, findings);
             overwritten(checker, &flow, findings);
+            in_each_iteration(checker, &flow, findings);
             returns_before(&flow, findings);
             continue;
         };
@@ -131,6 +133,71 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
             .note(FREED)
             .help("deallocate each allocation, and give each a slot of its own"),
         );
+    }
+}
+
+/// An allocation in a loop, where one address is deallocated, once, outside of that loop.
+fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
+    let of =
+        |operation| summary.events.iter().filter(move |event| flow.operation(**event) == Some(operation));
+    let mut deallocs = of(Operation::Dealloc);
+    let (Some(dealloc), None) = (deallocs.next(), deallocs.next()) else { return };
+    let cfg = flow.cfg();
+    let is_looped = |at: u32| cfg.block_of(at).is_some_and(|block| cfg.is_in_loop(block));
+    if !flow.is_own(*dealloc) || is_looped(dealloc.instruction) {
+        return;
+    }
+    // Each warp may deallocate what it has allocated, at an address of its own.
+    let place = match flow.instruction(*dealloc) {
+        Some(Instruction::Dealloc(it)) => flow.scalar_place(*dealloc, &it.taddr),
+        _ => None,
+    };
+    if place.and_then(|place| place.slot()).is_none() {
+        return;
+    }
+    let Some(loops) = flow.loops() else { return };
+    for alloc in of(Operation::Alloc).filter(|event| flow.is_own(**event) && is_looped(event.instruction)) {
+        let Some(block) = cfg.block_of(alloc.instruction) else { continue };
+        let around = loops.iter().filter(|it| it.blocks.contains(&block));
+        let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { continue };
+        let is_in_each =
+            cfg.dominates(block, inner.last) && !flow.paths().depends_on_round(alloc.instruction);
+        let executes = flow.executing(None).of(alloc.instruction);
+        if !is_in_each || !executes.is_some_and(|it| it.warps() > 0) {
+            continue;
+        }
+        let rounds = flow.facts.ranges.rounds(&flow.facts.view(flow.unit), alloc.instruction);
+        let Some(columns) = flow.decoded(*alloc).and_then(|decoded| checker.columns(decoded)) else {
+            continue;
+        };
+        // More columns than there are is another rule's.
+        let total = u64::from(columns) * rounds.unwrap_or(2);
+        if rounds.is_some_and(|rounds| rounds < 2)
+            || total > u64::from(checker.environment.tensor_memory().columns)
+        {
+            continue;
+        }
+        // A number of iterations is the most that there are, unless nothing else leaves the loop.
+        let leaves = |block: &&BlockId| {
+            let content = cfg.block(**block);
+            content.leaves || content.successors.iter().any(|next| !inner.blocks.contains(next))
+        };
+        let certain = rounds.filter(|_| inner.blocks.iter().filter(leaves).count() == 1);
+        let finding = Diagnostic::new(
+            Code::MissingDealloc,
+            flow.span(*alloc),
+            "Tensor Memory is allocated in each iteration of a loop and deallocated once",
+            match certain {
+                Some(rounds) => format!("allocates {rounds} times"),
+                None => "allocates in each iteration".to_owned(),
+            },
+        )
+        .label(flow.span(*dealloc), "only one of the allocations is deallocated")
+        .note(FREED)
+        .help("deallocate in each iteration, or allocate once before the loop");
+        // Another loop may have one iteration.
+        findings.push(if certain.is_some() { finding } else { finding.severity(Severity::Warning) });
     }
 }
 

@@ -191,7 +191,7 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
             .filter(|circle| *circle < circles.len())
             .max_by_key(|circle| circles[*circle].total);
         let round: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
-        // A loop continues until Tensor Memory is full, unless its trip count is known.
+        // More than fills Tensor Memory is not counted.
         let counted = || {
             let view = flow.facts.view(flow.unit);
             members.iter().filter_map(|node| flow.facts.ranges.rounds(&view, graph[*node].site)).min()
@@ -201,7 +201,8 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         let rounds = if !in_loop {
             1
         } else if goes_on(flow, &sites) {
-            counted().map_or(until_full, |it| it.min(until_full))
+            // Of one that goes round as often as the kernel is told, no more is certain than that it repeats.
+            counted().unwrap_or(2).min(until_full)
         } else if sites.len() == 1 {
             // One that follows itself does so once at least.
             2

@@ -5,6 +5,7 @@ use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Pair, Role, first_of_each_cause};
 use crate::analysis::footprint::{accessed, addresses_read};
+use crate::analysis::loads::register_of;
 use crate::analysis::places::{Place, Root};
 use crate::analysis::values::ValueId;
 use crate::diagnostic::{Diagnostic, Findings};
@@ -269,11 +270,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             flow.pairs_killing(
                 role,
                 |reach, freed| {
-                    let addressed =
-                        freed.iter().filter_map(|(fact, event)| match freed_place(&flow, *event)?.root {
-                            Root::Register(register) => Some((*fact, register)),
-                            Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                        });
+                    let addressed = freed.iter().filter_map(|(fact, event)| {
+                        Some((*fact, register_of(freed_place(&flow, *event)?.root)?))
+                    });
                     flow.kill_at_writes(reach, addressed);
                     for at in passed {
                         reach.kill_all(*at);

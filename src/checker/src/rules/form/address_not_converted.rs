@@ -1,15 +1,18 @@
-use super::each_wrong_generic;
+use super::{each_outside_own_cta, each_wrong_generic};
 use crate::analysis::shared::Generic;
+use crate::analysis::windows::Outside;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::rules::{Checker, Code, rule};
 
 rule! {
     /// ## What it does
     /// Finds an `alloc` or `commit` without a state space whose operand is an address within shared memory:
-    /// the address of a variable there, or the result of `cvta.to.shared`.
+    /// the address of a variable there, or the result of `cvta.to.shared`. Also finds the opposite: an
+    /// `alloc` or `commit` with a state space whose operand is a generic address, the result of
+    /// `cvta.shared`.
     ///
     /// ## Why is this bad?
-    /// Without a state space the address is generic, and a generic address outside of shared memory is
+    /// Without a state space the address is generic, with one it is not, and an address of the wrong sort is
     /// undefined. Today's assembler uses the lower half of the address in both cases, which is the address
     /// within shared memory. So the code works, shipped kernels contain it, and the finding is an info.
     /// Nothing guarantees this for the next assembler. Other instructions, such as `mbarrier.arrive`, do
@@ -47,6 +50,22 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "an address within its state space, which nothing converts",
             )
             .help("name the state space in the instruction, or convert the address with `cvta.shared`"),
+        );
+    });
+    each_outside_own_cta(checker, &mut |span, outside| {
+        let Outside::Generic(made) = outside else { return };
+        findings.push(
+            Diagnostic::new(
+                Code::AddressNotConverted,
+                span,
+                "with a state space, an address counts from its start, and this one is generic",
+                "a generic address",
+            )
+            .label(
+                checker.unit.module.instructions[made as usize].opcode,
+                "made generic here, and nothing converts it back",
+            )
+            .help("give the address from before `cvta.shared`, or leave the state space out"),
         );
     });
 }

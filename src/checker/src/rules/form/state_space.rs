@@ -1,5 +1,6 @@
-use super::each_wrong_generic;
+use super::{each_outside_own_cta, each_wrong_generic};
 use crate::analysis::shared::Generic;
+use crate::analysis::windows::Outside;
 use crate::diagnostic::{Diagnostic, Findings, Ptxas};
 use crate::instruction::form::Problem;
 use crate::instruction::index::OperationSet;
@@ -22,6 +23,7 @@ rule! {
     /// `ld.shared`, a parameter in an `ld` without `.param`. `tcgen05.alloc` takes `.shared::cta` or none,
     /// `commit` takes `.shared::cluster` or none. If the instruction names none, a register must not hold
     /// the generic address of something outside of shared memory.
+    /// The address that `alloc` writes to must not be that of another CTA, which `mapa` computes.
     ///
     /// ## Why is this bad?
     /// The assembler refuses the instruction. Without a state space the address is generic, and a generic
@@ -71,6 +73,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     each_wrong_generic(checker, &mut |span, wrong| {
         if let Generic::Elsewhere { made } = wrong {
             elsewhere(checker, span, made, findings);
+        }
+    });
+    each_outside_own_cta(checker, &mut |span, outside| {
+        if let Outside::Peer(made) = outside {
+            of_peer(checker, span, made, findings);
         }
     });
     for (_, instruction) in checker.typed(OperationSet::of(&[Operation::Alloc, Operation::Commit])) {
@@ -155,6 +162,25 @@ fn elsewhere(checker: &Checker<'_>, span: Span, made: u32, findings: &mut Findin
         )
         .label(checker.unit.module.instructions[made as usize].opcode, "an address outside of shared memory")
         .help("name the address of something in shared memory")
+        .ptxas(Ptxas::Silent),
+    );
+}
+
+/// `alloc` writes to the shared memory of the CTA that executes it.
+fn of_peer(checker: &Checker<'_>, span: Span, made: u32, findings: &mut Findings<'_>) {
+    findings.push(
+        Diagnostic::new(
+            Code::StateSpace,
+            span,
+            "`tcgen05.alloc` writes its address to the shared memory of its own CTA",
+            "points to another CTA of the cluster",
+        )
+        .label(
+            checker.unit.module.instructions[made as usize].opcode,
+            "this makes it the address of another CTA",
+        )
+        .note("the destination must lie in `.shared::cta` (PTX ISA, 9.7.16.7.1)")
+        .help("give the address of the slot in the own CTA; each CTA allocates for itself")
         .ptxas(Ptxas::Silent),
     );
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
@@ -11,6 +11,8 @@ rule! {
     /// ## What it does
     /// Finds `.sync.aligned` instructions that only some threads of a warp execute: after a condition on
     /// `%tid` or `%laneid` that splits a warp, or after an `exit` or `ret` of some of its threads.
+    /// Also in a loop that the threads of a warp leave after different numbers of iterations, if these are
+    /// known for each thread.
     ///
     /// ## Why is this bad?
     /// All threads of the warp must execute them together, and none may have exited. Otherwise the behavior
@@ -77,6 +79,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 found.entry(cause).or_default().push((event, inner, lanes));
             }
         }
+        in_uneven_loops(checker, &flow, findings);
         for (cause, offences) in found {
             let Some(((event, inner, lanes), more)) = offences.split_first() else { continue };
             let name = flow.operation(*inner).map_or("", Operation::name);
@@ -117,5 +120,58 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     .help(format!("let whole warps execute `tcgen05.{name}`, and select threads behind it")),
             );
         }
+    }
+}
+
+/// What stands in a loop that the threads of a warp leave after different numbers of iterations.
+fn in_uneven_loops(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    let cfg = flow.cfg();
+    let is_looped = |event: &&Event| {
+        flow.is_aligned(**event) && cfg.block_of(event.instruction).is_some_and(|block| cfg.is_in_loop(block))
+    };
+    let mut events = flow.events().iter().filter(is_looped).peekable();
+    if events.peek().is_none() {
+        return;
+    }
+    let Some(loops) = flow.loops() else { return };
+    let executing = flow.executing(None);
+    let (uniformity, view) = (flow.uniformity(), flow.facts.view(flow.unit));
+    // One loop is one mistake.
+    let mut judged: BTreeSet<usize> = BTreeSet::new();
+    for event in events {
+        let Some(block) = cfg.block_of(event.instruction) else { continue };
+        let around = loops.iter().enumerate().filter(|(_, it)| it.blocks.contains(&block));
+        let Some((index, inner)) = around.min_by_key(|(_, it)| it.blocks.len()) else { continue };
+        if !cfg.dominates(block, inner.last)
+            || uniformity.elected_by(&view, event.instruction).is_some()
+            || !flow.facts.budget.take(loops.len() as u64)
+            || !judged.insert(index)
+        {
+            continue;
+        }
+        let Some(trips) = executing.differing_trips(inner, event.instruction) else { continue };
+        let name = flow.operation(*event).map_or("", Operation::name);
+        let compares = checker.unit.module.instructions[trips.compares as usize].opcode;
+        let (least, most) = (trips.least, trips.most);
+        findings.push(
+            Diagnostic::new(
+                Code::AlignedInPartOfWarp,
+                flow.span(*event),
+                format!(
+                    "`tcgen05.{name}` is `.sync.aligned`, but the threads of a warp execute it different numbers \
+                     of times"
+                ),
+                "needs all threads of the warp in each iteration",
+            )
+            .label(
+                compares,
+                format!("some threads leave the loop in iteration {least}, others in iteration {most}"),
+            )
+            .note(
+                "`.aligned` requires all threads of the warp to execute the same instruction; a whole \
+                 warp issues it (PTX ISA, 9.7.16.5, Table 46)",
+            )
+            .help("give all threads of a warp the same number of iterations"),
+        );
     }
 }

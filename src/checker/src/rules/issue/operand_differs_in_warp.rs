@@ -10,7 +10,7 @@ rule! {
     /// ## What it does
     /// Finds loads and stores whose `taddr`, and allocations and deallocations whose `nCols`, certainly
     /// differ between the threads of a warp: they are computed from `%tid.x` or `%laneid` by operations
-    /// that keep the number of the thread.
+    /// that keep the number of the thread, or a condition on it selects one of several `nCols`.
     ///
     /// In a function that is called, the arguments of its callers count.
     ///
@@ -47,7 +47,10 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             if register.component {
                 continue;
             }
-            let Some(found) = differing(&flow, event.instruction, register.id) else { continue };
+            let by_lane = || chosen_by_lane(&flow, event.instruction, name, register.id);
+            let Some(found) = differing(&flow, event.instruction, register.id).or_else(by_lane) else {
+                continue;
+            };
             // Of one thread, `aligned-in-one-thread` says it.
             let is_elected = |flow: &Flow<'_>, at: u32| {
                 flow.uniformity().elected_by(&flow.facts.view(flow.unit), at).is_some()
@@ -64,7 +67,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             )
             .label(
                 checker.unit.module.instructions[found.cause as usize].opcode,
-                "the number of the thread comes from here",
+                if found.is_chosen {
+                    "threads of one warp get different values here"
+                } else {
+                    "the number of the thread comes from here"
+                },
             );
             if let Some((caller, at)) = found.given {
                 if is_elected(&caller, at) {
@@ -88,6 +95,17 @@ struct Differs<'a> {
     cause: u32,
     /// Where another function gives it, if one does.
     given: Option<(Flow<'a>, u32)>,
+    /// Whether the cause selects the value by lane, rather than reads the number of the thread.
+    is_chosen: bool,
+}
+
+/// Whether `nCols` is selected by lane, or differs in another way that the values of all threads show.
+fn chosen_by_lane<'a>(flow: &Flow<'a>, at: u32, name: &str, register: RegisterId) -> Option<Differs<'a>> {
+    if name != "nCols" || !flow.is_entry() {
+        return None;
+    }
+    let cause = flow.executing(None).differs_in_warp(at, register)?;
+    Some(Differs { cause, given: None, is_chosen: true })
 }
 
 /// Whether a register differs where an instruction reads it: by itself, or as what a caller gives.
@@ -96,14 +114,15 @@ fn differing<'a>(flow: &Flow<'a>, at: u32, register: RegisterId) -> Option<Diffe
         flow.uniformity().differs(&flow.facts.view(flow.unit), at, register, &flow.facts.budget)
     };
     if let Some(cause) = cause(flow, at, register) {
-        return Some(Differs { cause, given: None });
+        return Some(Differs { cause, given: None, is_chosen: false });
     }
     if flow.is_entry() {
         return None;
     }
     let parameter = parameter_of(&flow.places().of(at, register))?;
     flow.given_in(parameter).into_iter().find_map(|(caller, at, register)| {
-        Some(Differs { cause: cause(&caller, at, register)?, given: Some((caller, at)) })
+        let cause = cause(&caller, at, register)?;
+        Some(Differs { cause, given: Some((caller, at)), is_chosen: false })
     })
 }
 

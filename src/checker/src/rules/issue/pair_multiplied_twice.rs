@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::analysis::events::Action;
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
@@ -9,8 +10,9 @@ use crate::rules::{Checker, Code, rule, through_calls};
 rule! {
     /// ## What it does
     /// Finds a `mma`, `cp`, `shift` or `commit` with `.cta_group::2` that both CTAs of a pair certainly
-    /// execute, in a kernel whose `.reqnctapercluster` says that there are pairs: no condition on the path
-    /// depends on the CTA. Kernels that never read which CTA they are in are not checked.
+    /// execute: no condition on the path depends on the CTA. A kernel that never reads which CTA it is in
+    /// is checked for `mma` only, and only if it allocates for a pair, multiplies, commits, waits and loads
+    /// the result.
     ///
     /// ## Why is this bad?
     /// One thread of one CTA of the pair issues the operation for both. If each CTA does, both write the
@@ -64,10 +66,11 @@ rule! {
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows().filter(Flow::is_entry) {
-        let Some(cluster) = checker.launch_bounds(flow.function()).cluster().filter(|cluster| cluster.exact)
-        else {
+        let cluster = checker.launch_bounds(flow.function()).cluster();
+        // Where the launch says how large the cluster is, it has a pair at least: `.cta_group::2` needs one.
+        if cluster.as_ref().is_some_and(|cluster| !cluster.exact) {
             continue;
-        };
+        }
         let issued = flow.reached(|event| {
             matches!(
                 flow.operation(event),
@@ -76,7 +79,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 )
             ) && flow.cta_group(event) == Some(CtaGroup::Two)
         });
-        if issued.is_empty() || !knows_rank(checker, &flow) {
+        if issued.is_empty() {
+            continue;
+        }
+        let is_judged = if knows_rank(checker, &flow) { cluster.is_some() } else { is_whole(&flow) };
+        if !is_judged {
             continue;
         }
         let (mut judged, mut reported) = (BTreeSet::new(), BTreeSet::new());
@@ -101,9 +108,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 format!("both CTAs of the pair issue this `tcgen05.{name}.cta_group::2`"),
                 "no condition on the way selects one CTA",
             );
+            let mut finding = through_calls(finding, &reached);
+            if let Some(cluster) = &cluster {
+                finding = finding.label(cluster.span, format!("the cluster has {} CTAs", cluster.ctas));
+            }
             findings.push(
-                through_calls(finding, &reached)
-                    .label(cluster.span, format!("the cluster has {} CTAs", cluster.ctas))
+                finding
                     .note(
                         "one thread of one CTA of the pair issues it for both (PTX ISA, 9.7.16.5, Table 46)",
                     )
@@ -111,6 +121,23 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// Whether a kernel is more than the one instruction: it allocates for a pair, multiplies, commits, waits, and reads
+/// what was computed.
+fn is_whole(flow: &Flow<'_>) -> bool {
+    let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return false };
+    let has = |operations: &[Operation]| {
+        summary.events.iter().any(|event| {
+            flow.cta_group(*event) == Some(CtaGroup::Two)
+                && flow.operation(*event).is_some_and(|it| operations.contains(&it))
+        })
+    };
+    has(&[Operation::Alloc])
+        && has(&[Operation::Mma, Operation::MmaWs])
+        && has(&[Operation::Commit])
+        && summary.events.iter().any(|event| event.action == Action::MbarrierWait)
+        && summary.events.iter().any(|event| flow.load(*event).is_some())
 }
 
 /// Whether a kernel asks which CTA of the cluster it is in.

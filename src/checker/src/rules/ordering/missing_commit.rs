@@ -7,7 +7,7 @@ use crate::analysis::events::{Action, Event};
 use crate::analysis::executing::Executes;
 use crate::analysis::flow::{Flow, Role};
 use crate::analysis::pending::Pending;
-use crate::analysis::reach::Direction;
+use crate::analysis::reach::{Direction, Passed};
 use crate::analysis::untracked::Untracked;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
@@ -18,6 +18,8 @@ rule! {
     /// Finds a `mma`, `cp` or `shift` of a kernel that no `tcgen05.commit` of the same `.cta_group`
     /// follows, or that other threads issue than all such commits. Also a `mma` in a loop whose iterations
     /// commit before they multiply, so that no commit follows the multiply of the last iteration.
+    /// A `mma` in a function that is called is reported if neither that function nor anything after the
+    /// call commits.
     ///
     /// ## Why is this bad?
     /// `commit` is the only way to learn that the operations are complete. A `cp` or `shift` can also be
@@ -48,6 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for group in [CtaGroup::One, CtaGroup::Two] {
             let is_started = |event: &Event| starts(&flow, *event, group).is_some();
             if !flow.events().iter().any(is_started) {
+                in_callees(&flow, group, findings);
                 continue;
             }
             let role = |event: Event| match flow.operation(event) {
@@ -71,6 +74,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Some((first, more)) = uncommitted.split_first() else {
                 by_other_threads(&flow, group, findings);
                 before_last_round(&flow, group, findings);
+                in_callees(&flow, group, findings);
                 continue;
             };
             let name = flow.operation(*first).map_or("", Operation::name);
@@ -119,34 +123,33 @@ fn starts(flow: &Flow<'_>, event: Event, group: CtaGroup) -> Option<Operation> {
 /// Operations whose issuing threads never commit.
 fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
     let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
-    // In a called function, the caller is unknown; a fence may order the operation for another thread.
-    let is_elsewhere = |event: &Event| match flow.operation(*event) {
-        Some(Operation::Commit) => !flow.is_own(*event),
-        Some(Operation::FenceBefore) => true,
-        _ => false,
+    // What a fence hands over to another thread, that thread may commit: copies and shifts.
+    let hands_over = summary.events.iter().any(|it| flow.operation(*it) == Some(Operation::FenceBefore));
+    let is_commit = |event: Event| {
+        flow.operation(event) == Some(Operation::Commit) && is_of_group(flow, event, group) == Some(true)
     };
-    if summary.events.iter().any(is_elsewhere) {
+    let commits = flow.reached(is_commit);
+    // What is not looked into, nobody knows who executes.
+    let is_known = |event: &Event| commits.iter().any(|it| it.event.instruction == event.instruction);
+    if !summary.events.iter().filter(|event| is_commit(**event)).all(is_known) {
         return;
     }
-    let is_commit = |event: &&Event| {
-        flow.operation(**event) == Some(Operation::Commit) && is_of_group(flow, **event, group) == Some(true)
-    };
-    let commits: Vec<Event> = flow.events().iter().filter(is_commit).copied().collect();
     let Some(first) = commits.first() else { return };
     // Adjacent instructions have the same cause, and a commit among them is executed by the same
     // threads.
-    let mut judged: BTreeSet<_> = commits.iter().map(|event| flow.condition(*event)).collect();
+    let own = commits.iter().filter(|it| flow.is_own(it.event));
+    let mut judged: BTreeSet<_> = own.map(|it| flow.condition(it.event)).collect();
+    let committing = LazyCell::new(|| commits.iter().map(|it| it.executes(None)).collect::<Option<Vec<_>>>());
     let executing = LazyCell::new(|| flow.executing(None));
     for event in flow.events() {
         let Some(operation) = starts(flow, *event, group) else { continue };
-        if !judged.insert(flow.condition(*event)) {
+        let is_multiply = matches!(operation, Operation::Mma | Operation::MmaWs);
+        if hands_over && !is_multiply || !judged.insert(flow.condition(*event)) {
             continue;
         }
         let Some(issues) = executing.of(event.instruction).filter(Executes::is_somebody) else { continue };
-        let is_apart = |commit: &Event| {
-            executing.of(commit.instruction).is_some_and(|commits| issues.is_apart_from(&commits))
-        };
-        if !commits.iter().all(is_apart) {
+        let Some(committing) = committing.as_ref() else { return };
+        if !committing.iter().all(|commits| issues.is_apart_from(commits)) {
             continue;
         }
         let name = operation.name();
@@ -157,12 +160,76 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
                 format!("no thread that issues this `tcgen05.{name}` executes a `tcgen05.commit.{group}`"),
                 "its completion is never signalled",
             )
-            .label(flow.span(*first), "other threads commit")
+            .label(flow.span(first.event), "other threads commit")
             .note(
                 "`tcgen05.commit` tracks the operations of the thread that executes it (PTX ISA, \
                  9.7.16.12.1)",
             )
             .help("let the thread that issues the operation commit it"),
+        );
+    }
+}
+
+/// What a call multiplies, where neither the function that is called commits nor anything after the call does.
+fn in_callees(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
+    let callee = |event: &Event| match event.action {
+        Action::Call(callee) => Some(callee),
+        _ => None,
+    };
+    if flow.events().iter().all(|event| callee(event).is_none()) {
+        return;
+    }
+    let may_commit = |event: &Event| match flow.operation(*event) {
+        Some(Operation::Commit) => is_of_group(flow, *event, group) != Some(false),
+        _ => event.action == Action::Unknown,
+    };
+    let commits = |event: &&Event| match callee(event) {
+        Some(callee) => {
+            let summary = flow.all.summary(callee);
+            summary.is_none_or(|summary| summary.unknown || summary.events.iter().any(may_commit))
+        }
+        None => may_commit(event),
+    };
+    let (cfg, budget) = (flow.cfg(), &flow.facts.budget);
+    if !budget.take((cfg.len() + flow.events().len()) as u64) {
+        return;
+    }
+    let sites = flow.events().iter().filter(commits).map(|event| event.instruction);
+    let before_commits = Passed::new(cfg, Direction::Backward, sites);
+    let mut named = BTreeSet::new();
+    for call in flow.events() {
+        let is_reached = cfg.block_of(call.instruction).is_some_and(|block| cfg.is_reachable(block));
+        if !is_reached || commits(&call) || before_commits.has(cfg, call.instruction) {
+            continue;
+        }
+        let Some(summary) = callee(call).and_then(|callee| flow.all.summary(callee)) else { continue };
+        let multiplies =
+            |event: &&Event| matches!(starts(flow, **event, group), Some(Operation::Mma | Operation::MmaWs));
+        let Some(first) = summary.events.iter().find(multiplies) else { continue };
+        if !named.insert(first.instruction) {
+            continue;
+        }
+        let name = flow.operation(*first).map_or("", Operation::name);
+        let mut finding = Diagnostic::new(
+            Code::MissingCommit,
+            flow.span(*first),
+            format!("no `tcgen05.commit.{group}` can follow this `tcgen05.{name}`"),
+            "its completion is never signalled",
+        );
+        if let Some((call, callee)) = flow.call_at(call.instruction) {
+            let callee = flow.unit.readable(callee);
+            finding = finding.label(call, format!("`{callee}` is called here, and nothing commits after it"));
+        }
+        findings.push(
+            finding
+                .note(
+                    "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` \
+                     (PTX ISA, 9.7.16.6.2.1.1)",
+                )
+                .help(format!(
+                    "let the thread that multiplies execute `tcgen05.commit.{group}.mbarrier::arrive::one` \
+                     after it"
+                )),
         );
     }
 }

@@ -23,6 +23,10 @@ rule! {
     /// without a size counts as well. In kernels without any such fence, bulk copies to global memory are
     /// reported that read what threads have stored.
     ///
+    /// A store without a state space counts if its address is certainly computed from a variable that a
+    /// descriptor points to. A store in a called function is not reported if all stores that are written
+    /// like it there go to other variables.
+    ///
     /// ## Why is this bad?
     /// `mma` and `cp` read shared memory through the async proxy, and the store uses the generic proxy.
     /// Without the fence they may read the old contents.
@@ -73,7 +77,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
         }
         if loaded_in_bulk.contains(&flow.function()) {
-            if let Some(pair) = handed_over(&flow) {
+            if let Some(pair) = handed_over(&flow).or_else(|| by_generic_address(&flow)) {
                 report(&flow, pair, findings);
             }
             continue;
@@ -93,11 +97,16 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             // A location that is loaded again is data for other threads, unless it is certainly part of a matrix.
             let is_loaded = || flow.stored_byte(pair.first).is_some_and(|byte| loaded.contains(&byte));
             !flow.stores_elsewhere(pair.first, pair.then)
+                && (flow.is_own(pair.first)
+                    || !flow.stores_elsewhere_in_call(pair.from, pair.first, pair.then))
                 && (!is_loaded() || flow.stores_into(pair.first, pair.then))
         };
         let mut pairs = flow.first_pairs(role, relates);
         if pairs.is_empty() {
             pairs.extend(handed_over(&flow));
+        }
+        if pairs.is_empty() {
+            pairs.extend(by_generic_address(&flow));
         }
         for pair in pairs {
             report(&flow, pair, findings);
@@ -133,6 +142,15 @@ fn report(flow: &Flow<'_>, pair: Pair, findings: &mut Findings<'_>) {
         )
         .help("put `fence.proxy.async.shared::cta;` behind the store, before the barrier"),
     );
+}
+
+/// A store by a generic address to a variable that the matrices certainly lie in, and that nothing loads in bulk.
+fn by_generic_address(flow: &Flow<'_>) -> Option<Pair> {
+    let summary = flow.summary().filter(|summary| !summary.unknown)?;
+    let loads = summary.events.iter().filter(|event| event.action == Action::BulkLoad);
+    let loaded: Option<Vec<SymbolId>> = loads.map(|event| flow.stored_variable(*event)).collect();
+    let loaded = loaded?;
+    flow.unfenced_generic_stores(|variable| loaded.contains(&variable)).into_iter().next()
 }
 
 /// A store, in a kernel without any proxy fence, to what other threads multiply or copy: none of them reaches

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::footprint::{Touched, touched};
+use crate::analysis::loads::register_of;
 use crate::analysis::pending::Pending;
 use crate::analysis::places::Root;
 use crate::diagnostic::{Diagnostic, Findings};
@@ -163,9 +164,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     let Some(touched) = racing.kind(*event).map(|kind| &racing.kinds[kind]) else { continue };
                     addressed.extend(touched.masks().map(|register| (*fact, register)));
                     for (_, columns) in &touched.accesses {
-                        if let Root::Register(register) = columns.place().root {
-                            addressed.push((*fact, register));
-                        }
+                        addressed.extend(register_of(columns.place().root).map(|register| (*fact, register)));
                     }
                 }
                 for event in flow.events().iter().filter(|event| multiplies(event)) {

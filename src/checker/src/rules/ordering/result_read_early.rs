@@ -1,16 +1,16 @@
 use std::cell::LazyCell;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::footprint::{Columns, columns, operands_read};
+use crate::analysis::loads::register_of;
 use crate::analysis::pending::{Pending, barriers_behind_waits};
-use crate::analysis::places::Root;
 use crate::analysis::rounds::Round;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
 use crate::resolve::symbols::Resolution;
@@ -26,6 +26,7 @@ rule! {
     /// - In a loop, a wait after the load does not order the operations of the next iteration. There, loads
     ///   and stores of the same columns are reported that are always reached before the first wait.
     /// - Elsewhere, accesses by a warp that executes none of the waits are reported.
+    /// - A wait that only a parameter of the kernel skips is a warning.
     ///
     /// ## Why is this bad?
     /// The operation is asynchronous: `ld` reads the accumulator before the multiply is complete, `st`
@@ -168,6 +169,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         });
         let mut pairs = pairs;
         let mut by_warp: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut skipped: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         if happens_in_loop(&flow) || is_waited_for_in_part(&flow) {
             // Of what may be waited for and may be not: what comes first is what counts.
             let at_once = flow.pairs_of_kinds_killing(
@@ -182,10 +184,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     for (fact, event) in operations {
                         let touched =
                             operands_read(&flow, *event).into_iter().chain([columns(&flow, *event)]);
-                        addressed.extend(touched.flatten().filter_map(|it| match it.place().root {
-                            Root::Register(register) => Some((*fact, register)),
-                            Root::Literal | Root::Variable(_) | Root::Slot(_) | Root::Parameter(_) => None,
-                        }));
+                        let registers = touched.flatten().filter_map(|it| register_of(it.place().root));
+                        addressed.extend(registers.map(|register| (*fact, register)));
                     }
                     flow.kill_at_writes(reach, addressed);
                 },
@@ -209,23 +209,39 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 } else if is_unordered_in_warp(&flow, round, &waits) {
                     by_warp.insert((pair.from, pair.to));
                     pairs.push(pair);
+                } else if let Some(branch) = flow.skipped_by_parameter(pair, &waits) {
+                    skipped.insert((pair.from, pair.to), branch);
+                    pairs.push(pair);
                 }
             }
         }
         for pair in first_of_each_cause(pairs) {
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
+            let branch = skipped.get(&(pair.from, pair.to));
             let finding = Diagnostic::new(
                 Code::ResultReadEarly,
                 flow.span(pair.then),
                 format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
                 if by_warp.contains(&(pair.from, pair.to)) {
                     "a warp gets here that waits on no mbarrier before"
+                } else if branch.is_some() {
+                    "one path to here waits on no mbarrier"
                 } else {
                     "no wait on an mbarrier and no barrier on any path to here"
                 },
             )
             .label(flow.span(pair.first), "still under way");
+            // For some numbers that a kernel is given there is a wait.
+            let finding = match branch {
+                Some(branch) => finding
+                    .label(
+                        flow.unit.module.instructions[*branch as usize].opcode,
+                        "a parameter of the kernel decides here whether to wait",
+                    )
+                    .severity(Severity::Warning),
+                None => finding,
+            };
             // Of what the function is given, it depends on the call.
             let meeting = columns(&flow, pair.first).zip(columns(&flow, pair.then));
             let meeting = meeting.and_then(|(first, then)| flow.meeting_call(&first, &then));
