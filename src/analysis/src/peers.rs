@@ -28,6 +28,9 @@ pub struct FreedForPeer {
     pub barrier: Event,
 }
 
+/// More accesses are not looked at.
+const MOST: usize = 64;
+
 impl Flow<'_> {
     /// The deallocations of this kernel with `.cta_group::2` that only a barrier of their own CTA orders with the
     /// loads and stores of other warps, each with the first of these. Those that are not `asked` for are left alone.
@@ -41,7 +44,7 @@ impl Flow<'_> {
         let is_access =
             |event: &&Event| self.operation(**event).and_then(Transfer::of).is_some() && self.is_own(**event);
         let frees: Vec<Event> = self.events().iter().filter(is_free).copied().collect();
-        let accesses: Vec<Event> = self.events().iter().filter(is_access).copied().collect();
+        let accesses: Vec<Event> = self.events().iter().filter(is_access).take(MOST).copied().collect();
         if frees.is_empty() || accesses.is_empty() || self.reads_what_others_write() {
             return Vec::new();
         }

@@ -252,19 +252,8 @@ impl Executing<'_> {
 
     /// What an iteration makes of a number.
     fn counted(&self, counter: &Counter, number: u64) -> Option<u64> {
-        let opcode = self.function.unit.operations.of(counter.counts);
-        let ty = *opcode.types.last()?;
-        let width = ty.bits().filter(|bits| *bits <= 64)?;
-        let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-        let by = counter.by;
-        let (number, shift) = (cut(number), u32::try_from(by).ok());
-        Some(cut(match opcode.computes() {
-            Computation::Arithmetic(Arithmetic::Add) => number.wrapping_add(by),
-            Computation::Arithmetic(Arithmetic::Subtract) => number.wrapping_sub(by),
-            Computation::Bits(Bits::ShiftLeft) => number.checked_shl(shift?).unwrap_or(0),
-            Computation::Bits(Bits::ShiftRight) if !ty.is_signed() => number.checked_shr(shift?).unwrap_or(0),
-            _ => return None,
-        }))
+        let computing = Computing::of(self.function.unit, counter.counts)?;
+        computing.arithmetic?.number(&[number, counter.by], 0, 1)
     }
 }
 

@@ -29,6 +29,8 @@ const WAITS: usize = 40;
 const SLOWEST: usize = 16;
 /// Mbarriers with more waits or arrivals are not looked at.
 const MOST: usize = 16;
+/// Nor are kernels with more uses of mbarriers: all of these are looked at for each loop.
+const MOST_USES: usize = 128;
 
 /// Those that are looked at together.
 type Together<'u> = SmallVec<[&'u Used; 4]>;
@@ -39,7 +41,7 @@ impl Flow<'_> {
     pub(super) fn turns_slowly(&self, elsewhere: &Several<()>) -> Option<WrongParity> {
         let used = self.mbarriers();
         let is_known = |it: &Used| it.mbarrier.is_some() || it.how == Use::Initialises;
-        if !used.iter().all(is_known) || !used.iter().any(counts) {
+        if used.len() > MOST_USES || !used.iter().all(is_known) || !used.iter().any(counts) {
             return None;
         }
         let loops = self.loops()?;
