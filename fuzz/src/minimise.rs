@@ -58,19 +58,3 @@ fn shrink(parts: &[Vec<u8>], fails: &mut dyn FnMut(Vec<u8>) -> bool) -> Vec<Vec<
     }
     parts
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_needed_stays() {
-        let text = format!("{}needle\n{}", "hay\n".repeat(300), "straw\n".repeat(300));
-        let case = Case { text: text.into_bytes(), choice: 7 };
-        let found = minimise(&case, &mut |case| {
-            assert_eq!(case.choice, 7);
-            String::from_utf8_lossy(&case.text).contains("needle")
-        });
-        assert_eq!(found.text, b"needle");
-    }
-}

@@ -9,7 +9,8 @@
 //! opcode is named here: what instructions mean is the business of the tables in `ptx-tc`.
 //!
 //! This is a crate of its own because the generated parser takes long to compile and changes
-//! rarely.
+//! rarely. The repository holds the parser: who builds the checker does not build LALRPOP first.
+//! `cargo xtask generate` writes it anew when `ptx.lalrpop` has changed.
 
 #![warn(missing_docs)]
 
@@ -30,8 +31,13 @@ pub use ptx_text::source::{self, Source};
 #[doc(hidden)]
 pub use ptx_text::threads;
 
-#[allow(clippy::all, clippy::pedantic, unused, unreachable_pub, reason = "this code is generated")]
-pub(crate) mod grammar {
-    lalrpop_util::lalrpop_mod!(generated, "/ptx.rs");
-    pub(crate) use generated::ModuleParser;
-}
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    missing_docs,
+    unused,
+    unreachable_pub,
+    reason = "LALRPOP wrote it, from `ptx.lalrpop`"
+)]
+#[rustfmt::skip]
+pub(crate) mod generated;

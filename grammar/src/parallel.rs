@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use crate::ast::{Counts, Function, Module, Operand, Slice, StatementKind};
 use crate::builder::Builder;
-use crate::grammar::ModuleParser;
+use crate::generated::ModuleParser;
 use crate::lexer::LexError;
 use crate::opcodes;
 use crate::parser::{Parsed, SyntaxError};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use crate::ast::Module;
 use crate::builder::{Builder, Recovery};
-use crate::grammar::ModuleParser;
+use crate::generated::ModuleParser;
 use crate::lexer::{LexError, Token};
 use crate::parallel;
 use crate::plain::Tokens;

@@ -148,9 +148,13 @@ fn every_fixture() {
         let once = allow("k.ptx", bytes.clone(), &options).unwrap();
         let left: Vec<_> = once.report.diagnostics.iter().filter(|it| is_excusable(it.code)).collect();
         assert!(left.is_empty(), "{place}: {left:#?}\n{}", once.source.text());
+        // Where nothing was added the second time is the first.
+        if once.bytes == bytes {
+            continue;
+        }
         let twice = allow("k.ptx", once.bytes.clone(), &options).unwrap();
         assert_eq!(twice.bytes, once.bytes, "{place}");
-        files += usize::from(once.bytes != bytes);
+        files += 1;
         comments += once.silenced;
     }
     assert!(files > 200 && comments > 250, "{comments} comments in {files} files");

@@ -30,10 +30,12 @@ fn sarif() {
     // One rule stands for all.
     log["runs"][0]["tool"]["driver"]["rules"] =
         rules.into_iter().filter(|rule| rule["id"] == "TC301").collect();
-    insta::assert_json_snapshot!("sarif", log, {
-        ".runs[].tool.driver.semanticVersion" => "[version]",
-        ".runs[].results[].ruleIndex" => "[index]",
-    });
+    // What changes with every release, and with every rule.
+    log["runs"][0]["tool"]["driver"]["semanticVersion"] = "[version]".into();
+    for result in log["runs"][0]["results"].as_array_mut().unwrap() {
+        result["ruleIndex"] = "[index]".into();
+    }
+    insta::assert_json_snapshot!("sarif", log);
 }
 
 /// Every number of a region starts at 1, and ends do not come before starts.

@@ -1,6 +1,7 @@
 //! A few seconds of fuzzing; `cargo run --release -p ptx-tc-fuzz` goes on for as long as one likes.
 
 use ptx_tc_fuzz::corpus::Corpus;
+use ptx_tc_fuzz::minimise::minimise;
 use ptx_tc_fuzz::{Case, Target};
 
 use crate::common::root;
@@ -72,4 +73,15 @@ fn a_case_follows_from_its_number() {
         lengths.insert(one.text.len());
     }
     assert!(lengths.len() > 150, "the cases differ: {}", lengths.len());
+}
+
+#[test]
+fn what_breaks_a_promise_stays_in_the_smaller_text() {
+    let text = format!("{}needle\n{}", "hay\n".repeat(300), "straw\n".repeat(300));
+    let case = Case { text: text.into_bytes(), choice: 7 };
+    let found = minimise(&case, &mut |case| {
+        assert_eq!(case.choice, 7);
+        String::from_utf8_lossy(&case.text).contains("needle")
+    });
+    assert_eq!(found.text, b"needle");
 }

@@ -14,6 +14,7 @@ use ptx_tc::{Options, Report, Source, Unit, check};
 use crate::{Result, root};
 
 mod coverage;
+mod parser;
 mod rule_docs;
 mod svg;
 
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     ];
     files.extend(rule_docs::pages());
     let mut current = rule_docs::remove_strangers(arguments.check)?;
+    current &= parser::write(arguments.check)?;
     for (path, text) in files {
         let path_in_root = root().join(&path);
         if fs::read_to_string(&path_in_root).is_ok_and(|found| found == text) {
@@ -134,4 +136,14 @@ fn gates() -> String {
         VERSIONS.iter().filter(|it| **it >= PtxVersion::new(8, 6)).map(ToString::to_string).collect();
     let _ = write!(text, "\n\nPTX ISA versions with tcgen05: {}.\n", recent.join(", "));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_generated_is_current() {
+        assert!(run(&Arguments { check: true }).unwrap(), "run `cargo xtask generate`");
+    }
 }

@@ -1,65 +1,45 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
-mod bench;
-mod bugs;
-mod corpus;
 mod generate;
-mod generic;
-mod hardware;
-mod lsp_bench;
 mod new_rule;
-mod oracle;
-mod stats;
 
 /// What goes wrong in a task is for the developer who started it; text will do.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
+/// The tasks of `xtask/lab`, for the help.
+const LAB: &str = "\
+Measurements and comparisons, which are built when they are first run (with --help, each explains itself):
+  oracle, generic    with NVIDIA's assembler
+  hardware           with what a GPU computes
+  corpus             on what Python packages ship
+  bugs               on kernels with injected bugs
+  bench, lsp-bench   speed and memory
+  stats              what is known of descriptors";
+
 #[derive(Debug, Parser)]
+#[command(after_help = LAB)]
 enum Task {
-    /// Compare the verdicts of ptx-tc with those of NVIDIA's assembler.
-    Oracle(oracle::Arguments),
-    /// Compare the table of generic instructions with NVIDIA's assembler.
-    Generic(generic::Arguments),
-    /// Record what a GPU computes.
-    Hardware(hardware::Arguments),
-    /// Write the generated parts of the documentation, or check that they are current.
+    /// Write the generated parts of the documentation and the parser, or check that they are current.
     Generate(generate::Arguments),
-    /// Measure the speed of lexing, parsing and checking, and the memory they need.
-    Bench(bench::Arguments),
-    /// Check the sources in packages of the Python package index, and count what is found.
-    Corpus(corpus::Arguments),
-    /// Put bugs into kernels, and count which are found.
-    Bugs(bugs::Arguments),
-    /// Measure how long an editor waits for the language server.
-    LspBench(lsp_bench::Arguments),
     /// Write everything that a new rule needs but its check: the file, the rows, the fixtures.
     NewRule(new_rule::Arguments),
-    /// Count what is known of the descriptors in the kernels of fixtures/kernels.
-    Stats,
+    /// A task of the lab.
+    #[command(external_subcommand)]
+    Lab(Vec<OsString>),
 }
-
-/// That of the command line, so that what is measured is what users have.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
-        Task::Oracle(arguments) => oracle::run(&arguments),
-        Task::Generic(arguments) => generic::run(&arguments),
-        Task::Hardware(arguments) => hardware::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
-        Task::Bench(arguments) => bench::run(&arguments),
-        Task::Corpus(arguments) => corpus::run(&arguments),
-        Task::Bugs(arguments) => bugs::run(&arguments),
-        Task::LspBench(arguments) => lsp_bench::run(&arguments),
         Task::NewRule(arguments) => new_rule::run(&arguments),
-        Task::Stats => stats::run(),
+        Task::Lab(arguments) => lab(&arguments),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -71,12 +51,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a task of `xtask/lab`, optimised if this program is.
+fn lab(arguments: &[OsString]) -> Result<bool> {
+    let mut command = cargo();
+    command
+        .args(["run", "--quiet", "--package", "xtask-lab", "--manifest-path"])
+        .arg(root().join("Cargo.toml"));
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    Ok(command.arg("--").args(arguments).status()?.success())
+}
+
+/// The cargo that runs this program.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-/// Where generated and fetched things go.
-fn target_directory() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     tirx: tirx::Arguments,
 }
 
-const MODULE: &str = include_str!("../../fixtures/ptxas/generic.ptx");
+const MODULE: &str = include_str!("../../../fixtures/ptxas/generic.ptx");
 
 /// Numbers that operands are made of.
 const INTEGERS: &[&str] = &["0", "1", "-1", "2", "4", "8", "16", "24", "64", "128"];

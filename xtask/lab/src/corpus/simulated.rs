@@ -265,7 +265,7 @@ const JUDGED: &str = "## What is found";
 const HEAD: &str = "\
 # What packages compile, run without a GPU
 
-`cargo run --release -p xtask -- corpus --simulate` runs every kernel of what [packages
+`cargo run --release -p xtask-lab -- corpus --simulate` runs every kernel of what [packages
 compile](corpus.md#what-packages-compile), as `ptx-tc simulate` does for one. Nobody says what these kernels are launched
 with: their launches are assumed, several for each, and what shows in all that come to its places is found. `--record`
 writes the tables anew, and keeps what is said of the findings.

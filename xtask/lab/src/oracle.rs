@@ -53,7 +53,7 @@ pub(crate) struct Case {
     pub(crate) version: PtxVersion,
 }
 
-const MODULE: &str = include_str!("../../fixtures/ptxas/module.ptx");
+const MODULE: &str = include_str!("../../../fixtures/ptxas/module.ptx");
 
 impl Case {
     /// The module with this statement alone.

@@ -248,7 +248,7 @@ that found something the table has the number of findings.
 
 Kernels are compiled for what they are written for, `sm_100a` or `sm_103a`; every third case of some packages also for
 `sm_110a` and `sm_107a`: nvcc, CuTe DSL and Triton all know them. The kernels in Gluon and tilelang are
-ours (`xtask/src/corpus/compile`), in the ways of their tutorials: what is new to the checker is what the compilers make
+ours (`xtask/lab/src/corpus/compile`), in the ways of their tutorials: what is new to the checker is what the compilers make
 of them. Those of fbtriton are its tutorials of TLX and of kernels that its compiler specialises for warps by itself.
 
 ";

@@ -27,7 +27,7 @@ use crate::oracle::{Case, module};
 use crate::{Result, root};
 
 /// The module that statements are put into.
-pub(super) const MODULE: &str = include_str!("../../../fixtures/ptxas/mistakes.ptx");
+pub(super) const MODULE: &str = include_str!("../../../../fixtures/ptxas/mistakes.ptx");
 
 #[derive(Debug, clap::Args)]
 #[group(id = "making-mistakes")]

@@ -84,7 +84,7 @@ pub(super) fn build(package: &Compiled, home: &Path, directory: &Path) -> Result
         let beside = beside(package, &python, home)?;
         println!("compiling {} with {driver} for {architecture}", package.name);
         let status = Command::new(python)
-            .arg(root().join("xtask/src/corpus/compile").join(driver))
+            .arg(root().join("xtask/lab/src/corpus/compile").join(driver))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("CORPUS_OUT", directory)
             .env("CORPUS_ARCH", architecture)
@@ -118,7 +118,7 @@ fn environment(home: &Path) -> Result<PathBuf> {
             .args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"])
             .args(ENVIRONMENT),
     )?;
-    command(Command::new(&python).arg(root().join("xtask/src/corpus/compile/stubs.py")))?;
+    command(Command::new(&python).arg(root().join("xtask/lab/src/corpus/compile/stubs.py")))?;
     fs::write(done, wanted)?;
     Ok(python)
 }

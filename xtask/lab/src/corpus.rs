@@ -151,7 +151,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let mut tallies = Vec::new();
     for name in &arguments.package {
         if !PACKAGES.iter().any(|package| package.name == name) {
-            return Err(format!("{name} is not among the packages of xtask/src/corpus/packages.rs").into());
+            return Err(
+                format!("{name} is not among the packages of xtask/lab/src/corpus/packages.rs").into()
+            );
         }
     }
     let is_wanted = |package: &&Package| {
@@ -197,9 +199,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 /// The same for what packages compile.
 fn compiled(arguments: &Arguments) -> Result<bool> {
     if let Some(name) = arguments.package.iter().find(|name| !COMPILED.iter().any(|it| it.name == **name)) {
-        return Err(
-            format!("{name} is not among those of xtask/src/corpus/packages.rs that are compiled").into()
-        );
+        return Err(format!(
+            "{name} is not among those of xtask/lab/src/corpus/packages.rs that are compiled"
+        )
+        .into());
     }
     let found = compiled::run(&arguments.package, !arguments.no_compile)?;
     let mut holds = true;

@@ -59,7 +59,7 @@ fn install() -> Result<PathBuf> {
 
 pub(super) fn run(assembler: &Assembler, arguments: &Arguments, only: &str, seed: u64) -> Result<bool> {
     let output = Command::new("python3")
-        .arg(root().join("xtask/src/generic/tirx.py"))
+        .arg(root().join("xtask/lab/src/generic/tirx.py"))
         .arg(install()?)
         .args([arguments.renderings.to_string(), seed.to_string()])
         .output()?;

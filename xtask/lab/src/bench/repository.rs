@@ -26,7 +26,7 @@ pub(super) fn run(from: Option<&Path>, runs: usize) -> Result<bool> {
     if !program.exists() {
         return Err(
             "there is no ptx-tc beside this program: `cargo build --release`, and `cargo run --release \
-                    --package xtask -- bench --host`"
+                    --package xtask-lab -- bench --host`"
                 .into(),
         );
     }
