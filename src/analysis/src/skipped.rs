@@ -54,7 +54,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether some path from a block to the second of a pair waits; nothing where only some of them do.
+    /// Whether some path from a block to the second of a pair waits; nothing if the budget does not suffice.
     fn passes_wait(&self, block: BlockId, pair: Pair, waiting: &[u32]) -> Option<bool> {
         let cfg = self.cfg();
         let start = cfg.block(block).instructions.start;

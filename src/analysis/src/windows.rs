@@ -4,7 +4,7 @@
 //! generic address of one, and `mapa` the address of the same variable in another CTA of the cluster.
 
 use super::flow::Flow;
-use crate::isa::generic::{Arithmetic, Computation, Flag, Operation};
+use crate::isa::generic::{Arithmetic, Computation, Flag, Operation, Space};
 use crate::isa::special_registers::{Special, SpecialRegister};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
@@ -48,7 +48,7 @@ impl Flow<'_> {
             match opcode.computes() {
                 Computation::ConvertAddress if opcode.has_flag(Flag::To) => return None,
                 Computation::ConvertAddress => {
-                    let is_shared = opcode.spaces().next().is_some_and(|space| space.is_shared());
+                    let is_shared = opcode.spaces().next().is_some_and(Space::is_shared);
                     if !is_shared {
                         return None;
                     }

@@ -27,22 +27,21 @@ impl<'a> Executing<'a> {
         let unit = self.function.unit;
         let passing = flow.facts.passing.as_ref()?;
         let at = definition.instruction;
-        let (call, position) = match passing.call_of(definition.operand) {
-            Some(found) => found,
-            None => {
-                let opcode = unit.operations.of(at);
-                let is_parameter =
-                    opcode.spaces().next().is_some_and(|it| matches!(it, Space::Param | Space::ParamFunc));
-                if opcode.computes() != Computation::Load || !is_parameter {
-                    return None;
-                }
-                let raw = &unit.module.instructions[at as usize];
-                let base = unit.module.base_of(raw.operands.start + 1)?;
-                let place = flow.places().address(at, raw.operands.start + 1)?;
-                let Resolution::Symbol(variable) = unit.symbols.operand(base) else { return None };
-                place.offset.constant(32).filter(|byte| *byte == 0)?;
-                passing.call_into(unit, variable)?
+        let (call, position) = if let Some(found) = passing.call_of(definition.operand) {
+            found
+        } else {
+            let opcode = unit.operations.of(at);
+            let is_parameter =
+                opcode.spaces().next().is_some_and(|it| matches!(it, Space::Param | Space::ParamFunc));
+            if opcode.computes() != Computation::Load || !is_parameter {
+                return None;
             }
+            let raw = &unit.module.instructions[at as usize];
+            let base = unit.module.base_of(raw.operands.start + 1)?;
+            let place = flow.places().address(at, raw.operands.start + 1)?;
+            let Resolution::Symbol(variable) = unit.symbols.operand(base) else { return None };
+            place.offset.constant(32).filter(|byte| *byte == 0)?;
+            passing.call_into(unit, variable)?
         };
         // Functions do not know how the threads of a block are numbered.
         let [_, y, z] = self.size;
