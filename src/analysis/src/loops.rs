@@ -24,19 +24,41 @@ impl Flow<'_> {
         let mut loops = Vec::new();
         for (last, block) in cfg.blocks().filter(|(block, _)| cfg.is_reachable(*block)) {
             for first in block.successors.iter().filter(|first| cfg.dominates(**first, last)) {
-                let mut blocks: FxHashSet<BlockId> = FxHashSet::default();
-                blocks.insert(*first);
-                let mut work = vec![last];
-                while let Some(at) = work.pop() {
-                    self.facts.budget.take(1).then_some(())?;
-                    if blocks.insert(at) {
-                        work.extend(cfg.block(at).predecessors.iter().copied());
-                    }
-                }
-                loops.push(Loop { first: *first, last, blocks });
+                loops.push(self.natural_loop(*first, last, usize::MAX)?);
             }
         }
         Some(loops)
+    }
+
+    /// The innermost loop around a block, if it has no more than so many blocks.
+    pub fn loop_around(&self, block: BlockId, most: usize) -> Option<Loop> {
+        let cfg = self.cfg();
+        for first in cfg.dominating(block).take(most) {
+            self.facts.budget.take(1).then_some(())?;
+            let back = cfg.block(first).predecessors.iter();
+            let back = back.filter(|it| cfg.is_reachable(**it) && cfg.dominates(first, **it));
+            let found = back.filter_map(|last| self.natural_loop(first, *last, most));
+            let inner = found.filter(|it| it.blocks.contains(&block)).min_by_key(|it| it.blocks.len());
+            if inner.is_some() {
+                return inner;
+            }
+        }
+        None
+    }
+
+    /// The loop that an edge back to `first` closes, if it has no more than so many blocks.
+    fn natural_loop(&self, first: BlockId, last: BlockId, most: usize) -> Option<Loop> {
+        let mut blocks: FxHashSet<BlockId> = FxHashSet::default();
+        blocks.insert(first);
+        let mut work = vec![last];
+        while let Some(at) = work.pop() {
+            self.facts.budget.take(1).then_some(())?;
+            if blocks.insert(at) {
+                (blocks.len() <= most).then_some(())?;
+                work.extend(self.cfg().block(at).predecessors.iter().copied());
+            }
+        }
+        Some(Loop { first, last, blocks })
     }
 
     /// Whether some thread executes an instruction in each round of a loop that does not leave it: what decides

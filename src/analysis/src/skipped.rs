@@ -42,16 +42,28 @@ impl Flow<'_> {
         })
     }
 
-    /// Whether nothing but an election keeps the threads that get to an instruction from executing it.
+    /// Whether nothing but which thread it is decides who executes an instruction: no parameter, and no number of
+    /// iterations, keeps a kernel from getting there. What it skips then, it could not wait for.
     fn is_issued_always(&self, at: u32) -> bool {
-        let view = self.facts.view(self.unit);
-        match self.unit.symbols.guard(at) {
-            Resolution::Register(register) => view.only(at, register).is_some_and(|id| {
-                let made = view.definitions.get(id).instruction;
-                self.unit.operations.of(made).computes() == Computation::Elect
-            }),
-            _ => self.unit.module.guard(&self.unit.module.instructions[at as usize]).is_none(),
+        let (cfg, executing) = (self.cfg(), self.executing(None));
+        let is_guarded = self.unit.module.guard(&self.unit.module.instructions[at as usize]).is_some();
+        let Some(own) = cfg.block_of(at) else { return false };
+        if is_guarded && !executing.is_by_thread(at) {
+            return false;
         }
+        let mut inner = own;
+        for above in cfg.dominating(own).skip(1) {
+            if !self.facts.budget.take(1) {
+                return false;
+            }
+            let is_by_thread =
+                || cfg.block(above).branch.is_some_and(|branch| executing.is_by_thread(branch));
+            if !cfg.post_dominates(inner, above) && !is_by_thread() {
+                return false;
+            }
+            inner = above;
+        }
+        true
     }
 
     /// Whether some path from a block to the second of a pair waits; nothing if the budget does not suffice.

@@ -138,6 +138,8 @@ fn overwritten(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'
 
 /// An allocation in a loop, where one address is deallocated, once, outside of that loop.
 fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    /// Loops of more blocks are not looked at.
+    const BLOCKS: usize = 128;
     let Some(summary) = flow.summary().filter(|summary| !summary.unknown) else { return };
     let of =
         |operation| summary.events.iter().filter(move |event| flow.operation(**event) == Some(operation));
@@ -156,11 +158,9 @@ fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Find
     if place.and_then(|place| place.slot()).is_none() {
         return;
     }
-    let Some(loops) = flow.loops() else { return };
     for alloc in of(Operation::Alloc).filter(|event| flow.is_own(**event) && is_looped(event.instruction)) {
         let Some(block) = cfg.block_of(alloc.instruction) else { continue };
-        let around = loops.iter().filter(|it| it.blocks.contains(&block));
-        let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { continue };
+        let Some(inner) = flow.loop_around(block, BLOCKS) else { continue };
         let is_in_each =
             cfg.dominates(block, inner.last) && !flow.paths().depends_on_round(alloc.instruction);
         let executes = flow.executing(None).of(alloc.instruction);

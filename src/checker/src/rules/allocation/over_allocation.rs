@@ -139,6 +139,18 @@ fn goes_on(flow: &Flow<'_>, sites: &[u32]) -> bool {
         && !branches.chain(guarded).any(|at| flow.paths().depends_on_round(at))
 }
 
+/// Whether what a loop counts decides when it ends.
+fn ends_by_count(flow: &Flow<'_>, sites: &[u32]) -> bool {
+    let cfg = flow.cfg();
+    let Some(loops) = flow.loops() else { return true };
+    let has = |it: &Loop, at: u32| cfg.block_of(at).is_some_and(|block| it.blocks.contains(&block));
+    let around = loops.iter().filter(|it| sites.iter().all(|at| has(it, *at)));
+    let Some(inner) = around.min_by_key(|it| it.blocks.len()) else { return false };
+    let leaves = |block: &&BlockId| cfg.block(**block).successors.iter().any(|it| !inner.blocks.contains(it));
+    let mut branches = inner.blocks.iter().filter(leaves).filter_map(|block| cfg.block(*block).branch);
+    branches.any(|branch| flow.paths().depends_on_round(branch))
+}
+
 /// A path on which more is allocated than Tensor Memory has.
 fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> Option<Path> {
     let size = |event: Event| allocated(checker, flow, event);
@@ -201,8 +213,9 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         let rounds = if !in_loop {
             1
         } else if goes_on(flow, &sites) {
-            // Of one that goes round as often as the kernel is told, no more is certain than that it repeats.
-            counted().unwrap_or(2).min(until_full)
+            // Of a loop with as many iterations as the kernel is told, no more is certain than that it repeats.
+            let unknown = || if ends_by_count(flow, &sites) { 2 } else { until_full };
+            counted().unwrap_or_else(unknown).min(until_full)
         } else if sites.len() == 1 {
             // One that follows itself does so once at least.
             2

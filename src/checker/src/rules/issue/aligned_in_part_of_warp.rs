@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
@@ -125,6 +126,8 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 
 /// What stands in a loop that the threads of a warp leave after different numbers of iterations.
 fn in_uneven_loops(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+    /// Loops of more blocks are not looked at.
+    const BLOCKS: usize = 32;
     let cfg = flow.cfg();
     let is_looped = |event: &&Event| {
         flow.is_aligned(**event) && cfg.block_of(event.instruction).is_some_and(|block| cfg.is_in_loop(block))
@@ -133,23 +136,20 @@ fn in_uneven_loops(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
     if events.peek().is_none() {
         return;
     }
-    let Some(loops) = flow.loops() else { return };
     let executing = flow.executing(None);
     let (uniformity, view) = (flow.uniformity(), flow.facts.view(flow.unit));
     // One loop is one mistake.
-    let mut judged: BTreeSet<usize> = BTreeSet::new();
+    let mut judged: BTreeSet<(BlockId, BlockId)> = BTreeSet::new();
     for event in events {
         let Some(block) = cfg.block_of(event.instruction) else { continue };
-        let around = loops.iter().enumerate().filter(|(_, it)| it.blocks.contains(&block));
-        let Some((index, inner)) = around.min_by_key(|(_, it)| it.blocks.len()) else { continue };
+        let Some(inner) = flow.loop_around(block, BLOCKS) else { continue };
         if !cfg.dominates(block, inner.last)
             || uniformity.elected_by(&view, event.instruction).is_some()
-            || !flow.facts.budget.take(loops.len() as u64)
-            || !judged.insert(index)
+            || !judged.insert((inner.first, inner.last))
         {
             continue;
         }
-        let Some(trips) = executing.differing_trips(inner, event.instruction) else { continue };
+        let Some(trips) = executing.differing_trips(&inner, event.instruction) else { continue };
         let name = flow.operation(*event).map_or("", Operation::name);
         let compares = checker.unit.module.instructions[trips.compares as usize].opcode;
         let (least, most) = (trips.least, trips.most);

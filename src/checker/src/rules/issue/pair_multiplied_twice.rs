@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::analysis::events::Action;
+use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::Flow;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::isa::vocabulary::{CtaGroup, Operation};
@@ -133,11 +133,17 @@ fn is_whole(flow: &Flow<'_>) -> bool {
                 && flow.operation(*event).is_some_and(|it| operations.contains(&it))
         })
     };
+    let deallocs = || summary.events.iter().filter(|it| flow.operation(**it) == Some(Operation::Dealloc));
+    let is_before_dealloc = |load: Event| {
+        deallocs().any(|it| {
+            !flow.is_own(load) || !flow.is_own(*it) || flow.leads_to(load.instruction, it.instruction)
+        })
+    };
     has(&[Operation::Alloc])
         && has(&[Operation::Mma, Operation::MmaWs])
         && has(&[Operation::Commit])
         && summary.events.iter().any(|event| event.action == Action::MbarrierWait)
-        && summary.events.iter().any(|event| flow.load(*event).is_some())
+        && summary.events.iter().any(|event| flow.load(*event).is_some() && is_before_dealloc(*event))
 }
 
 /// Whether a kernel asks which CTA of the cluster it is in.
