@@ -32,10 +32,16 @@ impl Flow<'_> {
 
     /// The innermost loop around a block, if it has no more than so many blocks.
     pub fn loop_around(&self, block: BlockId, most: usize) -> Option<Loop> {
+        /// Where more edges meet, they are those of a list of labels.
+        const EDGES: usize = 8;
         let cfg = self.cfg();
         for first in cfg.dominating(block).take(most) {
             self.facts.budget.take(1).then_some(())?;
-            let back = cfg.block(first).predecessors.iter();
+            let back = &cfg.block(first).predecessors;
+            if back.len() > EDGES {
+                return None;
+            }
+            let back = back.iter();
             let back = back.filter(|it| cfg.is_reachable(**it) && cfg.dominates(first, **it));
             let found = back.filter_map(|last| self.natural_loop(first, *last, most));
             let inner = found.filter(|it| it.blocks.contains(&block)).min_by_key(|it| it.blocks.len());
@@ -54,7 +60,7 @@ impl Flow<'_> {
         while let Some(at) = work.pop() {
             self.facts.budget.take(1).then_some(())?;
             if blocks.insert(at) {
-                (blocks.len() <= most).then_some(())?;
+                (blocks.len() <= most && work.len() <= most.saturating_mul(4)).then_some(())?;
                 work.extend(self.cfg().block(at).predecessors.iter().copied());
             }
         }

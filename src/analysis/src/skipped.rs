@@ -15,30 +15,41 @@ use crate::syntax::literal;
 const DEEP: u32 = 8;
 
 impl Flow<'_> {
-    /// The branch between two instructions of this kernel that skips what is `waiting` there, the instructions in the
-    /// order of the text, if a parameter of the kernel decides it.
-    pub fn skipped_by_parameter(&self, pair: Pair, waiting: &[u32]) -> Option<u32> {
+    /// The branches of this kernel that compare nothing but its parameters and numbers, outside of loops.
+    pub fn branches_by_parameter(&self) -> Vec<(BlockId, u32)> {
+        let cfg = self.cfg();
+        if !self.is_entry() || !self.facts.budget.take(cfg.len() as u64) {
+            return Vec::new();
+        }
+        let branches = cfg.blocks().filter_map(|(block, content)| {
+            let branch = content.branch.filter(|_| content.successors.len() == 2 && !content.leaves)?;
+            (!cfg.is_in_loop(block) && self.is_of_parameters(branch)).then_some((block, branch))
+        });
+        branches.collect()
+    }
+
+    /// The one of some branches between two instructions of this kernel that skips what is `waiting` there, the
+    /// instructions in the order of the text.
+    pub fn skipped_by(&self, branches: &[(BlockId, u32)], pair: Pair, waiting: &[u32]) -> Option<u32> {
         let cfg = self.cfg();
         let (from, to) = (cfg.block_of(pair.from)?, cfg.block_of(pair.to)?);
         let is_guarded =
             |at: u32| self.unit.module.guard(&self.unit.module.instructions[at as usize]).is_some();
-        if !self.is_entry() || is_guarded(pair.to) || !self.is_issued_always(pair.from) {
+        if branches.is_empty()
+            || is_guarded(pair.to)
+            || !self.facts.budget.take(branches.len() as u64)
+            || !self.is_issued_always(pair.from)
+        {
             return None;
         }
-        let steps = cfg.len() as u64;
-        self.facts.budget.take(steps).then_some(())?;
-        cfg.blocks().find_map(|(block, content)| {
-            let branch = content.branch.filter(|_| content.successors.len() == 2 && !content.leaves)?;
+        branches.iter().find_map(|&(block, branch)| {
             let is_between = (block != from || pair.from < branch)
                 && cfg.post_dominates(block, from)
                 && cfg.post_dominates(to, block)
                 && block != to;
-            if !is_between || cfg.is_in_loop(block) || !self.is_of_parameters(branch) {
-                return None;
-            }
+            let [one, other] = cfg.block(block).successors[..] else { return None };
             let passes = |successor: BlockId| self.passes_wait(successor, pair, waiting);
-            let [one, other] = content.successors[..] else { return None };
-            (passes(one)? != passes(other)?).then_some(branch)
+            (is_between && passes(one)? != passes(other)?).then_some(branch)
         })
     }
 

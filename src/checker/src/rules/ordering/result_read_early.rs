@@ -198,6 +198,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             );
             let known: FxHashSet<u32> = pairs.iter().map(|pair| pair.first.instruction).collect();
             let waits = LazyCell::new(|| waiting(&flow, role));
+            let by_parameter = LazyCell::new(|| flow.branches_by_parameter());
             for pair in at_once {
                 let round =
                     Round { from: pair.from, to: pair.to, begins_again: is_repeated(&flow, pair.from) };
@@ -209,7 +210,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 } else if is_unordered_in_warp(&flow, round, &waits) {
                     by_warp.insert((pair.from, pair.to));
                     pairs.push(pair);
-                } else if let Some(branch) = flow.skipped_by_parameter(pair, &waits) {
+                } else if let Some(branch) = flow.skipped_by(&by_parameter, pair, &waits) {
                     skipped.insert((pair.from, pair.to), branch);
                     pairs.push(pair);
                 }
