@@ -41,10 +41,11 @@ impl Flow<'_> {
             if back.len() > EDGES {
                 return None;
             }
-            let back = back.iter();
-            let back = back.filter(|it| cfg.is_reachable(**it) && cfg.dominates(first, **it));
-            let found = back.filter_map(|last| self.natural_loop(first, *last, most));
-            let inner = found.filter(|it| it.blocks.contains(&block)).min_by_key(|it| it.blocks.len());
+            let back = back.iter().filter(|it| cfg.is_reachable(**it) && cfg.dominates(first, **it));
+            // Loops around one that is too large are larger.
+            let found: Option<Vec<Loop>> = back.map(|last| self.natural_loop(first, *last, most)).collect();
+            let found = found?.into_iter().filter(|it| it.blocks.contains(&block));
+            let inner = found.min_by_key(|it| it.blocks.len());
             if inner.is_some() {
                 return inner;
             }
