@@ -141,11 +141,15 @@ impl Way<'_, '_> {
         let unit = self.function.unit;
         let Definition { instruction, operand, .. } = *self.function.definitions.get(id);
         let computing = Computing::of(unit, instruction)?;
-        let adds = match computing.operation {
-            Operation::Mov | Operation::Add | Operation::Sub => true,
-            Operation::Shl | Operation::Mul | Operation::Mad => true,
-            _ => false,
-        };
+        let adds = matches!(
+            computing.operation,
+            Operation::Mov
+                | Operation::Add
+                | Operation::Sub
+                | Operation::Shl
+                | Operation::Mul
+                | Operation::Mad
+        );
         // What is as long as its sources, and one word.
         let arithmetic = computing.arithmetic.filter(|it| adds && it.result_bits(0, 1) == u32::BITS)?;
         if computing.position(operand) != Some(0) || computing.results.len() > 1 {

@@ -179,10 +179,11 @@ impl Domain for Iteration {
 
     fn apply(&mut self, function: Step, ty: Integer, sources: &[Option<Value>]) -> Option<Value> {
         match (function, sources) {
-            (Step::Add, [Some(Value::At(place)), Some(Value::Bits(by))])
-            | (Step::Add, [Some(Value::Bits(by)), Some(Value::At(place))]) => {
-                by.constant(COLUMN).map(|_| Value::At(place.plus(*by)))
-            }
+            (
+                Step::Add,
+                [Some(Value::At(place)), Some(Value::Bits(by))]
+                | [Some(Value::Bits(by)), Some(Value::At(place))],
+            ) => by.constant(COLUMN).map(|_| Value::At(place.plus(*by))),
             (Step::Subtract, [Some(Value::At(place)), Some(Value::Bits(by))]) => {
                 let by = by.constant(ty.bits)?.wrapping_neg() & ty.mask();
                 Some(Value::At(place.plus(Known::from(by))))

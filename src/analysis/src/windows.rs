@@ -120,7 +120,7 @@ impl Flow<'_> {
             match self.unit.operations.of(made).computes() {
                 Computation::Move if self.operands(made) == 2 => {}
                 Computation::Xor if !turned && self.number_at(made, 2).is_some_and(|by| by != 0) => {
-                    turned = true
+                    turned = true;
                 }
                 _ => return false,
             }

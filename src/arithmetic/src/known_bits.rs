@@ -359,7 +359,7 @@ impl Domain for KnownBits {
                     let product = i128::from(a.cast_signed()) * i128::from(b.cast_signed());
                     Known::from((product >> width) as u64)
                 }
-                (Some(a), Some(b)) => Known::from((u128::from(a) * u128::from(b) >> width) as u64),
+                (Some(a), Some(b)) => Known::from(((u128::from(a) * u128::from(b)) >> width) as u64),
                 _ => UNKNOWN,
             },
             Function::Divide => divide(a, b, width, signed),

@@ -81,7 +81,9 @@ impl Analysis for OfRanges<'_, '_> {
                 visit(operand, value);
             } else {
                 // They are read one by one, not as what they are together.
-                limits.iter().for_each(|(input, _)| visit(operand, *input));
+                for (input, _) in &limits {
+                    visit(operand, *input);
+                }
                 self.limits.insert(operand, limits);
             }
         });

@@ -164,7 +164,7 @@ fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Find
         let is_in_each =
             cfg.dominates(block, inner.last) && !flow.paths().depends_on_round(alloc.instruction);
         let executes = flow.executing(None).of(alloc.instruction);
-        if !is_in_each || !executes.is_some_and(|it| it.warps() > 0) {
+        if !is_in_each || executes.is_none_or(|it| it.warps() == 0) {
             continue;
         }
         let rounds = flow.facts.ranges.rounds(&flow.facts.view(flow.unit), alloc.instruction);
