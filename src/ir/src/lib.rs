@@ -3,7 +3,7 @@
 //! An operand has many spellings: `{%r1, %r2}`, `!%p`, `array+8`, `generic(array)`, `(1 << 4)`, `%f.x`.
 //! [`argument`] turns each into a few [`Argument`]s, once for all readers; nobody behind this crate looks
 //! at the spelling again. [`Computing`] is an instruction that makes registers from registers, as the
-//! [arithmetic](ptx_arithmetic) wants it: sources and results flattened, immediates as bits of their type.
+//! [arithmetic] wants it: sources and results flattened, immediates as bits of their type.
 //!
 //! Lowering is total: what is not understood is [`Argument::Opaque`], and the reader decides what that
 //! means. The place of each argument in the text stays with it.
