@@ -61,8 +61,9 @@ impl Flow<'_> {
         while let Some(at) = work.pop() {
             self.facts.budget.take(1).then_some(())?;
             if blocks.insert(at) {
-                (blocks.len() <= most && work.len() <= most.saturating_mul(4)).then_some(())?;
-                work.extend(self.cfg().block(at).predecessors.iter().copied());
+                let before = &self.cfg().block(at).predecessors;
+                (blocks.len() <= most && before.len() + work.len() <= most.saturating_mul(4)).then_some(())?;
+                work.extend(before.iter().copied());
             }
         }
         Some(Loop { first, last, blocks })

@@ -43,6 +43,8 @@ rule! {
 }
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
+    // Operations of functions that several kernels call have one finding.
+    let mut named = BTreeSet::new();
     for flow in checker.flows().filter(Flow::is_entry) {
         if mixes_groups(&flow) {
             continue;
@@ -50,7 +52,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         for group in [CtaGroup::One, CtaGroup::Two] {
             let is_started = |event: &Event| starts(&flow, *event, group).is_some();
             if !flow.events().iter().any(is_started) {
-                in_callees(&flow, group, findings);
+                in_callees(&flow, group, &mut named, findings);
                 continue;
             }
             let role = |event: Event| match flow.operation(event) {
@@ -74,7 +76,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let Some((first, more)) = uncommitted.split_first() else {
                 by_other_threads(&flow, group, findings);
                 before_last_round(&flow, group, findings);
-                in_callees(&flow, group, findings);
+                in_callees(&flow, group, &mut named, findings);
                 continue;
             };
             let name = flow.operation(*first).map_or("", Operation::name);
@@ -128,10 +130,14 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
     let is_commit = |event: Event| {
         flow.operation(event) == Some(Operation::Commit) && is_of_group(flow, event, group) == Some(true)
     };
+    if flow.events().iter().all(|event| starts(flow, *event, group).is_none()) {
+        return;
+    }
     let commits = flow.reached(is_commit);
     // What is not looked into, nobody knows who executes.
-    let is_known = |event: &Event| commits.iter().any(|it| it.event.instruction == event.instruction);
-    if !summary.events.iter().filter(|event| is_commit(**event)).all(is_known) {
+    let known: BTreeSet<u32> = commits.iter().map(|it| it.event.instruction).collect();
+    let mut all = summary.events.iter().filter(|event| is_commit(**event));
+    if !all.all(|event| known.contains(&event.instruction)) {
         return;
     }
     let Some(first) = commits.first() else { return };
@@ -171,7 +177,7 @@ fn by_other_threads(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_
 }
 
 /// What a call multiplies, where neither the function that is called commits nor anything after the call does.
-fn in_callees(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
+fn in_callees(flow: &Flow<'_>, group: CtaGroup, named: &mut BTreeSet<u32>, findings: &mut Findings<'_>) {
     let callee = |event: &Event| match event.action {
         Action::Call(callee) => Some(callee),
         _ => None,
@@ -196,7 +202,6 @@ fn in_callees(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'_>) {
     }
     let sites = flow.events().iter().filter(commits).map(|event| event.instruction);
     let before_commits = Passed::new(cfg, Direction::Backward, sites);
-    let mut named = BTreeSet::new();
     for call in flow.events() {
         let is_reached = cfg.block_of(call.instruction).is_some_and(|block| cfg.is_reachable(block));
         if !is_reached || commits(&call) || before_commits.has(cfg, call.instruction) {
