@@ -558,14 +558,25 @@ fn is_first_reached_unwaited(
     seen.contains(&(to, false)) && !seen.contains(&(to, true))
 }
 
-/// Whether a path leads from an operation of the tensor core to an access, past no wait and no barrier.
+/// Whether a path leads from an operation of the tensor core to an access, past no wait, and past no barrier that
+/// may follow a wait: a barrier alone completes nothing.
 fn is_reached_unwaited(program: &[Op], to: usize) -> bool {
+    let is_after_wait: BTreeSet<usize> = program
+        .iter()
+        .enumerate()
+        .filter(|(_, op)| **op == Op::MbarrierWait)
+        .flat_map(|(wait, _)| followers(program, wait))
+        .collect();
     let is_issued = |op: &Op| matches!(op, Op::Mma | Op::Cp);
     let issued = program.iter().enumerate().filter(|(_, op)| is_issued(op)).map(|(at, _)| at);
     let mut seen = BTreeSet::new();
     let mut work: Vec<usize> = issued.flat_map(|from| successors(program, from)).collect();
     while let Some(at) = work.pop() {
-        let waits = matches!(program.get(at), None | Some(Op::MbarrierWait | Op::Barrier));
+        let waits = match program.get(at) {
+            None | Some(Op::MbarrierWait) => true,
+            Some(Op::Barrier) => is_after_wait.contains(&at),
+            Some(_) => false,
+        };
         if at == to {
             return true;
         }
