@@ -258,7 +258,7 @@ fn a_single_try_wait_may_end_in_vain() {
     assert!(found.contains(&"SIM202"), "the memory is freed under the multiply: {found:?}");
 }
 
-/// What goes on beside the threads takes of the budget, too: a thread that starts copies for ever would
+/// What goes on beside the threads takes of the budget, too: a thread that starts copies forever would
 /// otherwise start one for each lane with each of its instructions.
 #[test]
 fn operations_take_of_the_budget() {

@@ -1,7 +1,6 @@
-//! What is known, as text: for whoever mends a false alarm and has to see what the rule saw.
+//! What the analyses know, as text. It shows what a rule saw when it made a false alarm.
 //!
-//! `ptx-tc debug ir|cfg|values|facts FILE[:LINE]` prints it. Nothing reads it but people, and it may look
-//! otherwise tomorrow.
+//! `ptx-tc debug ir|cfg|values|facts FILE [--line N]` prints it. The text is for people: its form may change.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -104,8 +104,8 @@ impl Flow<'_> {
             || self.cfg().instructions().any(|at| operations.of(at).memory().reads_strongly)
     }
 
-    /// The barriers of the CTA at which each thread meets those that have come to the same instruction: whoever is let
-    /// go there goes on from there. So it is where one instruction of the kernel names the barrier, where all threads
+    /// The barriers of the CTA at which each thread meets those that have come to the same instruction: a thread that
+    /// is released continues from there. So it is where one instruction of the kernel names the barrier, where all threads
     /// pass each of the instructions that do once, and where the same warps execute all of these.
     pub(super) fn joins(&self) -> FxHashSet<u32> {
         let channels = self.channels();
@@ -133,7 +133,7 @@ impl Flow<'_> {
         };
         let is_join = |(event, channel): &&(Event, Option<Channel>)| {
             let Some(channel @ Channel::Barrier(_)) = *channel else { return false };
-            // Where it stands alone, whoever meets there has come to the same instruction.
+            // Where it stands alone, all threads that meet there have come to the same instruction.
             let is_alone = of(channel).count() == 1 && event.action == Action::Barrier;
             is_alone || of(channel).all(|(other, _)| is_passed_once(other)) || are_alike(channel)
         };

@@ -6,7 +6,7 @@
 //! the load of a slot. Where values meet, the set has all of them, if they are counted from the same.
 //!
 //! What is read under a condition has only the numbers for which it holds: a `selp` of what was compared, and
-//! what a loop carries past the compare that ends it. Without such an end a counter goes on for ever, and
+//! what a loop carries past the compare that ends it. Without such an end a counter goes on forever, and
 //! does not wrap round: an address that is counted so would have been outside all memory before.
 
 use std::cell::{OnceCell, RefCell};

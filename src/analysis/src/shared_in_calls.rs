@@ -209,7 +209,7 @@ impl Flow<'_> {
     fn is_generic_store(&self, at: u32) -> bool {
         let opcode = self.unit.operations.of(at);
         let role = opcode.slots.first().map(|slot| slot.role);
-        opcode.spaces().next().is_none()
-            && matches!(role, Some(Role::Address(generic::Access::Write, SpaceRule::Nth(_))))
+        matches!(role, Some(Role::Address(generic::Access::Write, SpaceRule::Nth(_))))
+            && opcode.spaces().next().is_none()
     }
 }

@@ -4,7 +4,7 @@
 //! what a value is made of, and what a definition makes of that in its [domain](crate::arithmetic::domain); this is
 //! the fixpoint. Only values that somebody asks for are looked at, and what these are made of: sources first, and what
 //! forms a cycle again until nothing changes. Elements only go up the lattice on the way, and
-//! [`widen`](Analysis::widen) ends what would go up for ever. (Sparse conditional constant propagation on value edges
+//! [`widen`](Analysis::widen) ends what would go up forever. (Sparse conditional constant propagation on value edges
 //! alone: Wegman and Zadeck, 1991; what branches say enters through the sources of an analysis.)
 
 use rustc_hash::FxHashMap;

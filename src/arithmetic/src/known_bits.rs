@@ -280,10 +280,11 @@ pub fn is_descriptor(known: Known) -> bool {
     known.mask >> 32 == 0xFFFF_FFFF && known.value & FIXED == 0b001 << 46
 }
 
-/// Whether two numbers compare in this way.
+/// Whether the low `width` bits of two numbers compare in this way.
 pub fn compare(relation: Relation, a: u64, b: u64, width: u32) -> bool {
     let turn = if relation.is_signed && width > 0 { 1 << (width - 1) } else { 0 };
-    relation.holds((a ^ turn).cmp(&(b ^ turn)))
+    let low = |number: u64| if width < 64 { number & ((1 << width) - 1) } else { number };
+    relation.holds((low(a) ^ turn).cmp(&(low(b) ^ turn)))
 }
 
 impl Known {

@@ -6,15 +6,15 @@
 //! are ignored, and are zero in what is written.
 //!
 //! The operands stand in the instruction's order, vectors flattened to their elements, destinations
-//! apart from sources; `d|p` is two destinations. Whoever calls negates a predicate that stands
-//! with a `!`, gives an immediate as a register that is the same in all lanes, and a place of its own
-//! to what nobody wants (`_`). Two operands are not in the text: `addc`, `subc` and `madc` read the
+//! apart from sources; `d|p` is two destinations. The caller negates a predicate that has a
+//! `!`, passes an immediate as a register that is the same in all lanes, and gives a destination that
+//! is not wanted (`_`) a place of its own. Two operands are not in the text: `addc`, `subc` and `madc` read the
 //! carry flag as a last source, and whatever has `.cc` writes it as a last destination. A borrow is
 //! a carry that is 1.
 //!
 //! Instructions that exchange values between the lanes of a warp ([`Arithmetic::is_exchange`]) take
-//! the active lanes for those that take part; that the others of a member mask are there, too, is
-//! the business of whoever calls.
+//! the active lanes as those that take part. The caller ensures that the other lanes of a member mask
+//! are there, too.
 //!
 //! Results are those of the hardware, bit by bit, as fixtures/hardware has recorded them, but for
 //! the approximations (`.approx`, `.full`), which are within what the ISA allows.

@@ -5,17 +5,16 @@
 //! loop over `%tid.x, %tid.x + 128, ...` up to a parameter has the same number of iterations in a whole warp whenever
 //! the parameter is a multiple of 32.
 
-use std::cmp::Ordering;
-
 use rustc_hash::FxHashSet;
 
 use super::Executing;
 use super::differs::threads;
 use super::numbers::{Grain, Numbers};
+use crate::arithmetic::known_bits;
 use crate::cfg::BlockId;
 use crate::definitions::DefinitionId;
 use crate::ir::Computing;
-use crate::isa::generic::{Arithmetic, Bits, Computation, Control, Relation};
+use crate::isa::generic::{Arithmetic, Bits, Computation, Control};
 use crate::loops::Loop;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
@@ -106,7 +105,7 @@ impl Executing<'_> {
         }
         let goes_on = |counted: u64, bound: u64| {
             let (a, b) = if is_left { (counted, bound) } else { (bound, counted) };
-            holds(relation, width, a, b) == goes_on_if
+            known_bits::compare(relation, a, b, width) == goes_on_if
         };
         let trips = |thread: usize| {
             let bound = bound.at(Grain::Thread, thread);
@@ -255,12 +254,4 @@ impl Executing<'_> {
         let computing = Computing::of(self.function.unit, counter.counts)?;
         computing.arithmetic?.number(&[number, counter.by], 0, 1)
     }
-}
-
-/// Whether a relation holds between numbers of a width.
-fn holds(relation: Relation, width: u32, a: u64, b: u64) -> bool {
-    let turn = if relation.is_signed { 1u64 << (width - 1) } else { 0 };
-    let cut = |value: u64| if width == 64 { value } else { value & ((1 << width) - 1) };
-    let ordering: Ordering = (cut(a) ^ turn).cmp(&(cut(b) ^ turn));
-    relation.holds(ordering)
 }

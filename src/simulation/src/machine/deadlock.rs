@@ -132,7 +132,7 @@ impl Machine<'_> {
             Code::RegistersNeverGranted => "`setmaxnreg` waits for registers that nobody gives back",
             Code::AllocationNeverSatisfied => "`tcgen05.alloc` waits for columns that nobody frees",
             Code::TransactionMismatch => "fewer bytes come to an mbarrier than its phase expects",
-            _ => "every thread that is left waits for ever",
+            _ => "every thread that is left waits forever",
         };
         let explained = |wait: &Wait, warps: &[u32]| {
             format!("{} {}", self.roles(warps), self.explain(wait, warps.len() > 1))

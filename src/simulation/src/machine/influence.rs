@@ -3,7 +3,7 @@
 //! Nobody says what a kernel is launched with that comes alone: what its parameters are, what its buffers
 //! hold, and what is not computed, is assumed. Such words agree with each other by chance. If one role
 //! counts its rounds by one word and another role by another, or an index that a word gives leads out of an
-//! array, then it is the assumption that lets somebody wait for ever, or lets two accesses meet. So values
+//! array, then it is the assumption that lets somebody wait forever, or lets two accesses meet. So values
 //! remember from which words they were computed, and warps by which words their ways were chosen. What is
 //! found between warps whose ways were chosen by different words, or where an address was computed from
 //! one, is in doubt: most likely nobody launches the kernel like that.
@@ -462,7 +462,7 @@ impl Machine<'_> {
         self.assumes.is_some_and(|assumption| assumption.assumes_cluster)
     }
 
-    /// The same of all who wait for ever, and of those for whom they wait.
+    /// The same of all who wait forever, and of those for whom they wait.
     pub(super) fn doubt_of_hang(&self, senders: &[u32]) -> Option<Doubt> {
         let influence = self.influence.as_deref()?;
         if self.assumes_cluster() && self.ctas.len() > 1 {

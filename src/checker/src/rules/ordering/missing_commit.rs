@@ -79,29 +79,28 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 in_callees(&flow, group, &mut named, findings);
                 continue;
             };
-            let name = flow.operation(*first).map_or("", Operation::name);
-            let mut finding = Diagnostic::new(
-                Code::MissingCommit,
-                flow.span(*first),
-                format!("no `tcgen05.commit.{group}` can follow this `tcgen05.{name}`"),
-                "its completion is never signalled",
-            );
+            let mut finding = no_commit_follows(&flow, *first, group);
             if let Some(last) = more.last() {
                 let count = more.len();
                 finding = finding.label(flow.span(*last), format!("nor that of {count} more, up to here"));
             }
-            findings.push(
-                finding
-                    .note(
-                        "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` \
-                         (PTX ISA, 9.7.16.6.2.1.1)",
-                    )
-                    .help(format!(
-                        "execute `tcgen05.commit.{group}.mbarrier::arrive::one` in the same thread behind it"
-                    )),
-            );
+            findings.push(finding.help(format!(
+                "execute `tcgen05.commit.{group}.mbarrier::arrive::one` in the same thread after it"
+            )));
         }
     }
+}
+
+/// The finding for an operation that no commit of this CTA group can follow.
+fn no_commit_follows(flow: &Flow<'_>, operation: Event, group: CtaGroup) -> Diagnostic {
+    let name = flow.operation(operation).map_or("", Operation::name);
+    Diagnostic::new(
+        Code::MissingCommit,
+        flow.span(operation),
+        format!("no `tcgen05.commit.{group}` can follow this `tcgen05.{name}`"),
+        "its completion is never signalled",
+    )
+    .note("`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` (PTX ISA, 9.7.16.6.2.1.1)")
 }
 
 /// Whether a kernel has instructions of both groups: then the one that is wrong is what has to be said.
@@ -214,28 +213,14 @@ fn in_callees(flow: &Flow<'_>, group: CtaGroup, named: &mut BTreeSet<u32>, findi
         if !named.insert(first.instruction) {
             continue;
         }
-        let name = flow.operation(*first).map_or("", Operation::name);
-        let mut finding = Diagnostic::new(
-            Code::MissingCommit,
-            flow.span(*first),
-            format!("no `tcgen05.commit.{group}` can follow this `tcgen05.{name}`"),
-            "its completion is never signalled",
-        );
+        let mut finding = no_commit_follows(flow, *first, group);
         if let Some((call, callee)) = flow.call_at(call.instruction) {
             let callee = flow.unit.readable(callee);
             finding = finding.label(call, format!("`{callee}` is called here, and nothing commits after it"));
         }
-        findings.push(
-            finding
-                .note(
-                    "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` \
-                     (PTX ISA, 9.7.16.6.2.1.1)",
-                )
-                .help(format!(
-                    "let the thread that multiplies execute `tcgen05.commit.{group}.mbarrier::arrive::one` \
-                     after it"
-                )),
-        );
+        findings.push(finding.help(format!(
+            "let the thread that multiplies execute `tcgen05.commit.{group}.mbarrier::arrive::one` after it"
+        )));
     }
 }
 
