@@ -132,7 +132,7 @@ impl Dump<'_> {
                 };
                 if let Some(computing) = Computing::of(self.unit, at) {
                     let how = if computing.arithmetic.is_some() { "=" } else { "= opaque" };
-                    writeln!(out, "  {} {how} {}", list(&computing.results), list(&computing.sources))?;
+                    writeln!(out, "  {} {how} {}", list(computing.results()), list(computing.sources()))?;
                     continue;
                 }
                 for (position, index) in raw.operands.range().enumerate() {

@@ -526,6 +526,7 @@ mod tests {
     use crate::budget::Budget;
     use crate::cfg::Cfg;
     use crate::definitions::{Definitions, RegisterSet};
+    use crate::ir::Lowered;
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
@@ -542,8 +543,14 @@ mod tests {
         let cfg = Cfg::new(&unit, function.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function =
-            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let function = Function {
+            unit: &unit,
+            cfg: &cfg,
+            definitions: &definitions,
+            budget: &budget,
+            lowered: &Lowered::new(&cfg.instructions()),
+            given: None,
+        };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let uniformity = Uniformity::new(&function, &[cfg.block_of(at).unwrap()], &[at], &budget);
         Executing::new(function, &uniformity, rank, &FoundOut::default()).of(at).unwrap()

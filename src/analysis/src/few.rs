@@ -8,7 +8,7 @@ use super::values::ValueId;
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::known_bits::{Known, KnownBits};
 use crate::arithmetic::{Arithmetic, Integer};
-use crate::ir::{Computing, Simple};
+use crate::ir::Simple;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::resolve::unit::Unit;
@@ -117,16 +117,16 @@ impl Flow<'_> {
             }
         };
         let definition = *view.definitions.get(id);
-        let computing = Computing::of(self.unit, definition.instruction)?;
+        let computing = view.computing(definition.instruction)?;
         let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
-        let (position, count) = (computing.position(definition.operand)?, computing.results.len());
+        let (position, count) = (computing.position(definition.operand)?, computing.results().len());
         // Bits above the type are nobody's.
         let width = Function::width(self.unit.symbols.register(definition.register))?;
         if arithmetic.result_bits(position, count) < width {
             return None;
         }
         let sources: SmallVec<[Option<Set>; 4]> = computing
-            .sources
+            .sources()
             .iter()
             .map(|placed| match placed.argument.simple() {
                 Simple::Number(value) => Some(smallvec![value]),

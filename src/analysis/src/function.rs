@@ -5,6 +5,7 @@ use super::cfg::Cfg;
 use super::definitions::{DefinitionId, Definitions};
 use super::given::Given;
 use super::values::ValueId;
+use crate::ir::{Computing, Lowered};
 use crate::isa::special_registers::Special;
 use crate::resolve::symbols::{RegisterId, Symbol};
 use crate::resolve::unit::Unit;
@@ -21,11 +22,18 @@ pub struct Function<'a> {
     pub definitions: &'a Definitions,
     /// How much may still be done with it.
     pub budget: &'a Budget,
+    /// Its instructions, lowered.
+    pub lowered: &'a Lowered,
     /// What other functions give it, if something is known of that.
     pub given: Option<&'a Given>,
 }
 
-impl Function<'_> {
+impl<'a> Function<'a> {
+    /// What an instruction of the function computes of which registers, if that is all that it does.
+    pub fn computing(&self, instruction: u32) -> Option<&'a Computing> {
+        self.lowered.computing(self.unit, instruction)
+    }
+
     /// How many threads a block has in each direction, if the function is a kernel that says so.
     pub fn block_size(&self) -> Option<[u64; 3]> {
         let block = self.unit.launch_bounds(self.declared()?).block()?;

@@ -30,6 +30,7 @@ use super::waits;
 use super::warp_lanes::FoundLanes;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
+use crate::ir::Lowered;
 use crate::isa::generic::Control;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
@@ -48,6 +49,8 @@ pub struct FunctionFacts {
     pub constants: Constants,
     /// How much the questions about its order may still cost.
     pub budget: Budget,
+    /// Its instructions, lowered as they are asked for.
+    pub lowered: Lowered,
     /// Who executes what; found when it is first asked for.
     pub uniformity: OnceCell<Box<Uniformity>>,
     /// Which threads execute what, as far as it was asked for.
@@ -174,7 +177,9 @@ impl FunctionFacts {
         (limit, plan): (Option<u64>, Option<Plan>),
     ) -> Self {
         let body = unit.module.functions[function as usize].body;
-        let size = Cfg::instruction_range(&unit.module, body).len() as u64;
+        let instructions_of_body = Cfg::instruction_range(&unit.module, body);
+        let size = instructions_of_body.len() as u64;
+        let lowered = Lowered::new(&instructions_of_body);
         let budget = limit.map_or_else(|| Budget::for_function(size), Budget::new);
         budget.take(size);
         let mut uses: Vec<(u32, RegisterId)> = Vec::with_capacity(4 * instructions.len());
@@ -194,7 +199,14 @@ impl FunctionFacts {
         let mut rounds = ROUNDS;
         let constants = loop {
             let given = given.as_deref();
-            let view = Function { unit, cfg: &cfg, definitions: &definitions, budget: &budget, given };
+            let view = Function {
+                unit,
+                cfg: &cfg,
+                definitions: &definitions,
+                budget: &budget,
+                lowered: &lowered,
+                given,
+            };
             let guards = if rounds > 0 { decided::candidates(&view) } else { Vec::new() };
             let computed = guards.iter().filter(|guard| guard.holds.is_none());
             let predicates = computed.map(|guard| (guard.instruction, guard.register));
@@ -211,6 +223,7 @@ impl FunctionFacts {
             definitions,
             constants,
             budget,
+            lowered,
             uniformity: OnceCell::new(),
             executing: OnceCell::new(),
             mbarriers: OnceCell::new(),
@@ -252,8 +265,8 @@ impl FunctionFacts {
 
     /// The function as evaluation wants to see it.
     pub fn view<'a>(&'a self, unit: &'a Unit) -> Function<'a> {
-        let Self { cfg, definitions, budget, given, .. } = self;
-        Function { unit, cfg, definitions, budget, given: given.as_deref() }
+        let Self { cfg, definitions, budget, lowered, given, .. } = self;
+        Function { unit, cfg, definitions, budget, lowered, given: given.as_deref() }
     }
 
     /// Whether control leaves its text only where an instruction says so.

@@ -436,6 +436,7 @@ mod tests {
     use crate::cfg::Cfg;
     use crate::definitions::{Definitions, RegisterSet};
     use crate::function::Function;
+    use crate::ir::Lowered;
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
@@ -451,8 +452,14 @@ mod tests {
         let cfg = Cfg::new(&unit, kernel.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function =
-            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let function = Function {
+            unit: &unit,
+            cfg: &cfg,
+            definitions: &definitions,
+            budget: &budget,
+            lowered: &Lowered::new(&cfg.instructions()),
+            given: None,
+        };
         let is_guarded = |at: &u32| unit.module.guard(&unit.module.instructions[*at as usize]).is_some();
         let guarded = || cfg.instructions().filter(is_guarded);
         let paths = Paths::new(&function, guarded(), |_| threads.map(|may| (may, ThreadSet::EMPTY)));

@@ -19,7 +19,7 @@ use super::function::Function;
 use super::values::ValueId;
 use crate::arithmetic::Integer;
 use crate::arithmetic::domain::{Domain, Function as Step};
-use crate::ir::{Argument, Computing, Simple};
+use crate::ir::{Argument, Simple};
 use crate::isa::generic::Operation;
 use crate::resolve::symbols::RegisterId;
 
@@ -138,9 +138,8 @@ impl Way<'_, '_> {
 
     /// What an instruction adds up, if it does that.
     fn made(&mut self, id: DefinitionId, depth: u32) -> Option<Parts> {
-        let unit = self.function.unit;
         let Definition { instruction, operand, .. } = *self.function.definitions.get(id);
-        let computing = Computing::of(unit, instruction)?;
+        let computing = self.function.computing(instruction)?;
         let adds = matches!(
             computing.operation,
             Operation::Mov
@@ -152,11 +151,11 @@ impl Way<'_, '_> {
         );
         // What is as long as its sources, and one word.
         let arithmetic = computing.arithmetic.filter(|it| adds && it.result_bits(0, 1) == u32::BITS)?;
-        if computing.position(operand) != Some(0) || computing.results.len() > 1 {
+        if computing.position(operand) != Some(0) || computing.results().len() > 1 {
             return None;
         }
         let sources: SmallVec<[Option<Parts>; 4]> = computing
-            .sources
+            .sources()
             .iter()
             .map(|it| self.argument(instruction, it.argument, depth + 1).map(Some))
             .collect::<Option<_>>()?;

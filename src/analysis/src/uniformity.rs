@@ -540,6 +540,7 @@ mod tests {
     use super::*;
     use crate::cfg::Cfg;
     use crate::definitions::{Definitions, RegisterSet};
+    use crate::ir::Lowered;
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
@@ -556,8 +557,14 @@ mod tests {
         let cfg = Cfg::new(&unit, body.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function =
-            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let function = Function {
+            unit: &unit,
+            cfg: &cfg,
+            definitions: &definitions,
+            budget: &budget,
+            lowered: &Lowered::new(&cfg.instructions()),
+            given: None,
+        };
         let at = module.instructions.iter().position(|it| source.slice(it.opcode) == "trap").unwrap() as u32;
         let block = cfg.block_of(at).unwrap();
         let uniformity = Uniformity::new(&function, &[block], &[at], &budget);

@@ -17,7 +17,7 @@ use super::values::{JoinId, ValueId};
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::known_bits::{self, KnownBits};
 use crate::arithmetic::{Arithmetic, Integer};
-use crate::ir::{Argument, Computing, Simple};
+use crate::ir::{Argument, Simple};
 use crate::isa::generic::{Computation, Control};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
@@ -362,11 +362,11 @@ impl Run<'_, '_> {
             let is_first = operand == unit.module.instructions[at as usize].operands.start;
             return self.flow.start_of_loaded(at).filter(|_| is_first).map(|start| Value::At(start.place()));
         }
-        let computing = Computing::of(unit, at)?;
+        let computing = self.view.computing(at)?;
         let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
-        let (position, count) = (computing.position(operand)?, computing.results.len());
+        let (position, count) = (computing.position(operand)?, computing.results().len());
         let sources: SmallVec<[Option<Value>; 4]> =
-            computing.sources.iter().map(|it| self.argument(at, it.argument, round, depth)).collect();
+            computing.sources().iter().map(|it| self.argument(at, it.argument, round, depth)).collect();
         let value = arithmetic.transfer(&mut Iteration, &sources, position, count)?;
         let width = Function::width(unit.symbols.register(register))?;
         Some(match value {

@@ -20,7 +20,7 @@ use super::values::{JoinId, ValueId};
 use crate::arithmetic::domain::{Domain, Function as Step};
 use crate::arithmetic::{Arithmetic, Integer};
 use crate::instruction::{Address, Base, Scalar};
-use crate::ir::{Argument, Computing, Placed, Simple};
+use crate::ir::{Argument, Placed, Simple};
 use crate::isa::generic::{Computation, Modifier, Operation, Part, ShuffleMode};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::isa::special_registers::Extent;
@@ -425,12 +425,12 @@ impl Way<'_, '_> {
         if (opcode.computes(), operands.len) == (Computation::Load, 2) {
             return self.flow.start_of_loaded(at).filter(|_| operand == operands.start).map(starting);
         }
-        let computing = Computing::of(unit, at)?;
+        let computing = self.view.computing(at)?;
         let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
         if computing.position(operand) != Some(0) {
             return None;
         }
-        match (computing.operation, &computing.sources[..]) {
+        match (computing.operation, computing.sources()) {
             // A factor of a number that nobody knows, but that it is one of columns.
             (Operation::Mad, [a, b, c]) if opcode.has(Modifier::Part(Part::Lo)) => {
                 plus(self.product(at, *a, *b)?, self.argument(at, c.argument)?)

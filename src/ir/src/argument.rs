@@ -140,6 +140,22 @@ pub fn flatten(unit: &Unit, operand: u32, ty: Option<Type>, all: &mut Arguments)
     flatten_bits(unit, operand, ty, bits, all);
 }
 
+/// Appends what the operand in a position of an instruction stands for.
+pub(crate) fn flatten_slot(
+    unit: &Unit,
+    opcode: &Opcode,
+    slot: &OperandSlot,
+    operand: u32,
+    all: &mut Arguments,
+) {
+    // Nearly all are names of registers, which have a type of their own.
+    if unit.module.operands[operand as usize].is_name() {
+        name(unit, operand, all);
+    } else {
+        flatten(unit, operand, type_of(opcode, slot), all);
+    }
+}
+
 /// The bits of a constant in a type.
 fn constant_bits(constant: Constant, ty: Option<Type>, bits: u32) -> u64 {
     let raw = match ty {
@@ -154,7 +170,6 @@ fn constant_bits(constant: Constant, ty: Option<Type>, bits: u32) -> u64 {
 fn flatten_bits(unit: &Unit, index: u32, ty: Option<Type>, bits: u32, all: &mut Arguments) {
     let operand = &unit.module.operands[index as usize];
     let kind = operand.kind();
-    // Nearly all are names of registers, which have no value of their own.
     if kind == OperandKind::Name {
         return name(unit, index, all);
     }

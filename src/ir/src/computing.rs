@@ -1,6 +1,6 @@
 //! Instructions that make registers from registers.
 
-use crate::argument::{Argument, Arguments, Placed, bits_of_register, flatten, type_of};
+use crate::argument::{Argument, Arguments, Placed, bits_of_register, flatten_slot};
 use crate::arithmetic::Arithmetic;
 use crate::isa::generic::{Flag, OperandSlot, Operation, Role};
 use crate::resolve::unit::Unit;
@@ -12,10 +12,10 @@ pub struct Computing {
     pub operation: Operation,
     /// What it computes; `None` where that is not known here.
     pub arithmetic: Option<Arithmetic>,
-    /// What it reads, in the order in which [`Arithmetic::execute`] takes it.
-    pub sources: Arguments,
-    /// What it writes, in the order in which [`Arithmetic::execute`] gives it.
-    pub results: Arguments,
+    /// The results, and behind them the sources.
+    arguments: Arguments,
+    /// How many results there are.
+    results: u8,
 }
 
 impl Computing {
@@ -26,35 +26,51 @@ impl Computing {
         let arithmetic = opcode.arithmetic()?.ok();
         let operands = unit.module.instructions[instruction as usize].operands;
         let operation = opcode.operation()?;
-        let (mut sources, mut results) = (Arguments::new(), Arguments::new());
-        let mut fill = |slot: &OperandSlot, index: u32| {
-            let to = if slot.role == Role::Destination { &mut results } else { &mut sources };
-            flatten(unit, index, type_of(opcode, slot), to);
-        };
-        // So with nearly all.
-        if opcode.is_filled(unit.module.operands(operands)) {
-            opcode.slots.iter().zip(operands.range()).for_each(|(slot, index)| fill(slot, index as u32));
+        let assigned;
+        let slots = if opcode.is_filled(unit.module.operands(operands)) {
+            // So with nearly all.
+            &opcode.slots[..]
         } else {
-            let slots = opcode.assign(&unit.module, operands).ok()?;
-            slots.iter().zip(operands.range()).for_each(|(slot, index)| fill(slot, index as u32));
-        }
+            assigned = opcode.assign(&unit.module, operands).ok()?;
+            &assigned[..]
+        };
+        let mut arguments = Arguments::new();
         let carry = Placed { argument: Argument::Carry, operand: u32::MAX };
-        if matches!(operation, Operation::AddCarryIn | Operation::SubBorrowIn | Operation::MadCarryIn) {
-            sources.push(carry);
+        let is_result = |slot: &OperandSlot| slot.role == Role::Destination;
+        let placed = slots.iter().zip(operands.range());
+        for (slot, index) in placed.clone().filter(|(slot, _)| is_result(slot)) {
+            flatten_slot(unit, opcode, slot, index as u32, &mut arguments);
         }
         if opcode.has_flag(Flag::Cc) {
-            results.push(carry);
+            arguments.push(carry);
+        }
+        let results = arguments.len() as u8;
+        for (slot, index) in placed.filter(|(slot, _)| !is_result(slot)) {
+            flatten_slot(unit, opcode, slot, index as u32, &mut arguments);
+        }
+        if matches!(operation, Operation::AddCarryIn | Operation::SubBorrowIn | Operation::MadCarryIn) {
+            arguments.push(carry);
         }
         // Only a conversion extends its result over the register.
         let arithmetic = match operation {
             Operation::Cvt => arithmetic.map(|it| it.widened(bits_of_register(unit, operands.start))),
             _ => arithmetic,
         };
-        Some(Self { operation, arithmetic, sources, results })
+        Some(Self { operation, arithmetic, arguments, results })
+    }
+
+    /// What it writes, in the order in which [`Arithmetic::execute`] gives it.
+    pub fn results(&self) -> &[Placed] {
+        &self.arguments[..usize::from(self.results)]
+    }
+
+    /// What it reads, in the order in which [`Arithmetic::execute`] takes it.
+    pub fn sources(&self) -> &[Placed] {
+        &self.arguments[usize::from(self.results)..]
     }
 
     /// Which result goes to the register that an operand names.
     pub fn position(&self, operand: u32) -> Option<usize> {
-        self.results.iter().position(|it| it.operand == operand)
+        self.results().iter().position(|it| it.operand == operand)
     }
 }

@@ -8,7 +8,7 @@ use super::{Known, Reads, UNKNOWN, VISIT, bits};
 use crate::arithmetic::known_bits::KnownBits;
 use crate::definitions::DefinitionId;
 use crate::function::Function;
-use crate::ir::{Argument, Computing, Placed};
+use crate::ir::{Argument, Placed};
 use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, Symbol, SymbolKind};
@@ -90,15 +90,15 @@ impl Function<'_> {
         if !is_evaluated(opcode) {
             return UNKNOWN;
         }
-        let Some(computing) = Computing::of(self.unit, instruction) else { return UNKNOWN };
+        let Some(computing) = self.computing(instruction) else { return UNKNOWN };
         let (Some(arithmetic), Some(position)) =
             (computing.arithmetic, computing.position(definition.operand))
         else {
             return UNKNOWN;
         };
         let sources: SmallVec<[Known; 4]> =
-            computing.sources.iter().map(|placed| self.argument(inputs, placed)).collect();
-        let count = computing.results.len();
+            computing.sources().iter().map(|placed| self.argument(inputs, placed)).collect();
+        let count = computing.results().len();
         let mut result = arithmetic.transfer(&mut KnownBits, &sources, position, count);
         if let ([a, b], [ty]) = (&sources[..], &opcode.types[..])
             && ty.bits() == Some(64)

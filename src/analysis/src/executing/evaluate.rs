@@ -416,12 +416,12 @@ impl Executing<'_> {
         if opcode.computes() == Computation::Elect {
             return self.elected(definition, raw);
         }
-        let computing = Computing::of(unit, at)?;
+        let computing = self.function.computing(at)?;
         let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
-        let (position, count) = (computing.position(definition.operand)?, computing.results.len());
+        let (position, count) = (computing.position(definition.operand)?, computing.results().len());
         if opcode.types.last() == Some(&Type::Pred) {
             let sources: SmallVec<[Option<Holds>; 4]> =
-                computing.sources.iter().map(|it| Some(self.predicate(at, *it, depth))).collect();
+                computing.sources().iter().map(|it| Some(self.predicate(at, *it, depth))).collect();
             let holds = arithmetic.transfer(&mut Predicates(self.all), &sources, position, count)?;
             return Some(Value::Truth(Arc::new(holds)));
         }
@@ -431,7 +431,7 @@ impl Executing<'_> {
         if let Some(place) = self.place_in_cluster(at, raw) {
             return Some(Value::Number(place));
         }
-        let number = match (opcode.computes(), &computing.sources[..]) {
+        let number = match (opcode.computes(), computing.sources()) {
             (Computation::Select, [yes, no, holds]) => {
                 let (yes, no) = (self.number(at, *yes, depth)?, self.number(at, *no, depth)?);
                 self.select(&yes, &no, &self.predicate(at, *holds, depth))?
@@ -502,7 +502,7 @@ impl Executing<'_> {
         position: usize,
         depth: u32,
     ) -> Option<Value> {
-        let [a, b, with @ ..] = &computing.sources[..] else { return None };
+        let [a, b, with @ ..] = computing.sources() else { return None };
         let numbers = self.number(at, *a, depth).zip(self.number(at, *b, depth));
         let compared =
             numbers.and_then(|(a, b)| self.executed(computing.arithmetic.as_ref()?, &[&a, &b], 0, 1));

@@ -13,7 +13,6 @@ use super::numbers::{Grain, Numbers};
 use crate::arithmetic::known_bits;
 use crate::cfg::BlockId;
 use crate::definitions::DefinitionId;
-use crate::ir::Computing;
 use crate::isa::generic::{Arithmetic, Bits, Computation, Control};
 use crate::loops::Loop;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -93,8 +92,8 @@ impl Executing<'_> {
             Resolution::Register(register) => self.counter(around, compares, register),
             Resolution::Symbol(_) | Resolution::Special(_) | Resolution::Undeclared => None,
         };
-        let compared = Computing::of(function.unit, compares)?;
-        let [a, b] = compared.sources[..] else { return None };
+        let compared = function.computing(compares)?;
+        let [a, b] = *compared.sources() else { return None };
         let (counter, bound, is_left) = match (counter(1), counter(2)) {
             (Some(counter), None) => (counter, self.number(compares, b, 0)?, true),
             (None, Some(counter)) => (counter, self.number(compares, a, 0)?, false),
@@ -251,7 +250,7 @@ impl Executing<'_> {
 
     /// What an iteration makes of a number.
     fn counted(&self, counter: &Counter, number: u64) -> Option<u64> {
-        let computing = Computing::of(self.function.unit, counter.counts)?;
+        let computing = self.function.computing(counter.counts)?;
         computing.arithmetic?.number(&[number, counter.by], 0, 1)
     }
 }

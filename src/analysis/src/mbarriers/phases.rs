@@ -8,7 +8,7 @@ use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
-use crate::ir::{Computing, Simple};
+use crate::ir::Simple;
 use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::ranges;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -128,7 +128,7 @@ impl Flow<'_> {
         depth: u32,
     ) -> Known {
         let made = definition.instruction;
-        let computing = Computing::of(self.unit, made).filter(|_| !definition.guarded && made != reader);
+        let computing = view.computing(made).filter(|_| !definition.guarded && made != reader);
         let Some(computing) = computing else { return UNKNOWN };
         let (Some(arithmetic), Some(position)) =
             (computing.arithmetic, computing.position(definition.operand))
@@ -136,7 +136,7 @@ impl Flow<'_> {
             return UNKNOWN;
         };
         let sources: SmallVec<[Known; 4]> = computing
-            .sources
+            .sources()
             .iter()
             .map(|placed| match placed.argument.simple() {
                 Simple::Number(value) => Known::from(value),
@@ -145,7 +145,7 @@ impl Flow<'_> {
                 Simple::Other => UNKNOWN,
             })
             .collect();
-        let count = computing.results.len();
+        let count = computing.results().len();
         let result = arithmetic.transfer(&mut KnownBits, &sources, position, count);
         known_bits::within(result, arithmetic.result_bits(position, count))
     }

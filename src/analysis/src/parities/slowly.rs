@@ -14,7 +14,7 @@ use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
 use crate::ir::argument::{self, Arguments};
-use crate::ir::{Argument, Computing, Simple};
+use crate::ir::{Argument, Simple};
 use crate::isa::hierarchy::WARPS_OF_CTA;
 use crate::loops::Loop;
 use crate::mbarriers::{Mbarrier, Several, Use, Used};
@@ -95,7 +95,7 @@ impl Flow<'_> {
         if here && waits.len() > 1 && !self.take_turns(&waits, &inside) && !self.take_turns(&inside, &waits) {
             return None;
         }
-        let every = self.waits_between_turns(round, &waits).filter(|every| *every > 1)?;
+        let every = self.waits_between_turns(round, &waits, |every| every > 1)?;
         let why = Why::TurnsSlowly { every };
         Some(WrongParity { wait: **waits.first()?, arrival: first, parity: false, why })
     }
@@ -136,7 +136,7 @@ impl Flow<'_> {
                     && self.are_in_each(loops, round, &told)
                     && self.are_in_each(loops, other, &heard)
                     && (inside.len() == 1 || self.take_turns(&heard, &inside))
-                    && self.waits_between_turns(other, &heard) == Some(1)
+                    && self.waits_between_turns(other, &heard, |every| every == 1).is_some()
             };
             let waited = used.iter().filter(|it| it.how == Use::Waits && self.is_inside(other, it));
             !inside.is_empty()
@@ -186,22 +186,33 @@ impl Flow<'_> {
         self.most_expected(&mbarrier, &initialised).map(|(_, expected)| expected)
     }
 
-    /// After how many waits, one after the other, the parity turns, where that is always the same.
-    fn waits_between_turns(&self, round: &Loop, waits: &[&Used]) -> Option<u32> {
+    /// After how many waits, one after the other, the parity turns, where that is always the same and `counts`.
+    fn waits_between_turns(
+        &self,
+        round: &Loop,
+        waits: &[&Used],
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<u32> {
         let view = self.facts.view(self.unit);
-        let mut parities: Vec<bool> = Vec::with_capacity(WAITS);
-        for iteration in 0..WAITS.div_ceil(waits.len()) {
+        let (mut parities, mut every) = (0usize, None);
+        let mut begins = None;
+        for number in 0..WAITS.div_ceil(waits.len()) as u32 {
+            let of = Iteration { flow: self, view: &view, round, number };
             for wait in waits {
-                let operand = wait.parity()?;
-                let of = Iteration { flow: self, view: &view, round, number: iteration as u32 };
-                parities.push(of.operand(wait.instruction, operand)? & 1 == 1);
+                let parity = of.operand(wait.instruction, wait.parity()?)? & 1 == 1;
+                let turned = parity != *begins.get_or_insert(parity);
+                // The first turn says how many there are. Most do not count, and then the rest need not be computed.
+                if turned && every.is_none() {
+                    every = Some(parities).filter(|it| *it <= SLOWEST && counts(*it));
+                    every?;
+                }
+                if every.is_some_and(|every| turned != (parities / every % 2 == 1)) {
+                    return None;
+                }
+                parities += 1;
             }
         }
-        let begins = *parities.first()?;
-        let every = parities.iter().position(|parity| *parity != begins)?;
-        let mut expected = parities.iter().zip(0usize..);
-        let is_regular = expected.all(|(parity, at)| *parity == (begins ^ (at / every % 2 == 1)));
-        (is_regular && every <= SLOWEST).then_some(every as u32)
+        every.map(|every| every as u32)
     }
 }
 
@@ -272,12 +283,12 @@ impl Iteration<'_, '_> {
         if guarded || !comes {
             return None;
         }
-        let computing = Computing::of(self.flow.unit, at)?;
+        let computing = self.view.computing(at)?;
         let numbers: SmallVec<[u64; 4]> = computing
-            .sources
+            .sources()
             .iter()
             .map(|it| self.argument(at, it.argument, depth + 1))
             .collect::<Option<_>>()?;
-        computing.arithmetic?.number(&numbers, computing.position(operand)?, computing.results.len())
+        computing.arithmetic?.number(&numbers, computing.position(operand)?, computing.results().len())
     }
 }

@@ -388,6 +388,7 @@ impl Way<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::ir::Lowered;
     use proptest::prelude::*;
 
     use super::*;
@@ -414,8 +415,14 @@ mod tests {
         let cfg = Cfg::new(&unit, function.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function =
-            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let function = Function {
+            unit: &unit,
+            cfg: &cfg,
+            definitions: &definitions,
+            budget: &budget,
+            lowered: &Lowered::new(&cfg.instructions()),
+            given: None,
+        };
         // Behind it, there is only `ret`.
         let at = module.instructions.len() as u32 - 2;
         remainder(&function, at)

@@ -1,7 +1,5 @@
 //! The analysis of ranges: how definitions are made, what branches say of what they read, and where counters are widened.
 
-use std::rc::Rc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -30,11 +28,11 @@ const CHANGES: u32 = 24;
 
 /// How a definition makes its value.
 #[derive(Clone)]
-enum Made {
+enum Made<'a> {
     /// By something that is not looked into.
     Opaque,
     /// By an instruction that computes.
-    Computed(Rc<Computing>),
+    Computed(&'a Computing),
     /// By one that gives the same address in another window.
     Converted(Placed),
     /// By one that computes what is left of a division.
@@ -45,7 +43,7 @@ enum Made {
 pub(super) struct OfRanges<'a, 'f> {
     ranges: &'a Ranges,
     function: &'a Function<'f>,
-    made: FxHashMap<DefinitionId, Made>,
+    made: FxHashMap<DefinitionId, Made<'a>>,
     /// By operand that reads one of several values: what compares say of each.
     limits: FxHashMap<u32, Vec<Limited>>,
 }
@@ -93,7 +91,7 @@ impl Analysis for OfRanges<'_, '_> {
         let instruction = self.function.definitions.get(id).instruction;
         let made = match self.made.get(&id).cloned().unwrap_or(Made::Opaque) {
             Made::Opaque => None,
-            Made::Computed(computing) => self.computed(instruction, &computing, reads)?,
+            Made::Computed(computing) => self.computed(instruction, computing, reads)?,
             Made::Converted(from) => {
                 Some(self.argument(from, 64, reads)?).filter(|it| it.base != Base::Unknown)
             }
@@ -161,7 +159,7 @@ impl<'a, 'f> OfRanges<'a, 'f> {
                     placed.argument.register().filter(|_| !self.limits.contains_key(&placed.operand));
                 self.function.value(instruction, register?)
             };
-            match (computing.operation, &computing.sources[..]) {
+            match (computing.operation, computing.sources()) {
                 (Operation::Mov, [from]) => match read(from) {
                     Some(copied) => value = copied,
                     None => return false,
@@ -250,7 +248,7 @@ impl<'a, 'f> OfRanges<'a, 'f> {
     }
 
     /// How a definition makes its value.
-    fn find_made(&self, id: DefinitionId) -> Made {
+    fn find_made(&self, id: DefinitionId) -> Made<'a> {
         let Function { unit, definitions, .. } = *self.function;
         let Definition { instruction, operand, register, .. } = *definitions.get(id);
         let opcode = unit.operations.of(instruction);
@@ -272,9 +270,9 @@ impl<'a, 'f> OfRanges<'a, 'f> {
             }
             return from.first().map_or(Made::Opaque, |from| Made::Converted(*from));
         }
-        match Computing::of(unit, instruction) {
+        match self.function.computing(instruction) {
             // The first of several that are unpacked is only a part.
-            Some(it) if it.position(operand) == Some(0) && !is_unpacked(&it) => Made::Computed(Rc::new(it)),
+            Some(it) if it.position(operand) == Some(0) && !is_unpacked(it) => Made::Computed(it),
             Some(_) | None => Made::Opaque,
         }
     }
@@ -288,9 +286,9 @@ impl<'a, 'f> OfRanges<'a, 'f> {
         reads: Reads<'_, Counted>,
     ) -> Option<Option<Counted>> {
         let Some(arithmetic) = computing.arithmetic else { return Some(None) };
-        let count = computing.sources.len();
+        let count = computing.sources().len();
         let bits = |position: usize| arithmetic.source_bits(position, count).unwrap_or(64);
-        if let (Operation::Selp, [yes, no, holds]) = (computing.operation, &computing.sources[..]) {
+        if let (Operation::Selp, [yes, no, holds]) = (computing.operation, computing.sources()) {
             let yes = self.selected(instruction, (*yes, *holds, true), bits(0), reads);
             let no = self.selected(instruction, (*no, *holds, false), bits(1), reads);
             return match (yes, no) {
@@ -300,12 +298,12 @@ impl<'a, 'f> OfRanges<'a, 'f> {
             };
         }
         let sources: SmallVec<[Option<Counted>; 4]> = computing
-            .sources
+            .sources()
             .iter()
             .enumerate()
             .map(|(position, it)| self.argument(*it, bits(position), reads).map(Some))
             .collect::<Option<_>>()?;
-        Some(arithmetic.transfer(&mut Intervals, &sources, 0, computing.results.len()))
+        Some(arithmetic.transfer(&mut Intervals, &sources, 0, computing.results().len()))
     }
 
     /// One of the two operands of a `selp`, as far as it can be that where it is chosen.
@@ -478,5 +476,5 @@ fn is_followed(opcode: &Opcode) -> bool {
 
 /// Whether an instruction takes a word apart.
 fn is_unpacked(computing: &Computing) -> bool {
-    computing.operation == Operation::Mov && computing.results.len() > 1
+    computing.operation == Operation::Mov && computing.results().len() > 1
 }

@@ -358,6 +358,7 @@ mod tests {
     use crate::budget::Budget;
     use crate::cfg::Cfg;
     use crate::definitions::{Definitions, RegisterSet};
+    use crate::ir::Lowered;
     use crate::resolve::unit::Unit;
     use crate::source::Source;
 
@@ -376,8 +377,14 @@ mod tests {
         let cfg = Cfg::new(&unit, body.body);
         let budget = Budget::default();
         let definitions = Definitions::new(&unit, &cfg, &mut RegisterSet::default());
-        let function =
-            Function { unit: &unit, cfg: &cfg, definitions: &definitions, budget: &budget, given: None };
+        let function = Function {
+            unit: &unit,
+            cfg: &cfg,
+            definitions: &definitions,
+            budget: &budget,
+            lowered: &Lowered::new(&cfg.instructions()),
+            given: None,
+        };
         let mut reach = Reach::default();
         let fact = reach.fact();
         let mut guarded = Vec::new();

@@ -670,7 +670,8 @@ impl<'a> Lowering<'a> {
     /// An instruction that makes registers from registers.
     fn compute(&mut self, opcode: &Opcode, computing: &Computing) -> Result<Action, String> {
         let (mut sources, mut destinations) = (Vec::new(), Vec::new());
-        if !self.take(&computing.sources, &mut sources) || !self.take(&computing.results, &mut destinations) {
+        if !self.take(computing.sources(), &mut sources) || !self.take(computing.results(), &mut destinations)
+        {
             return Err("an operand that is not understood".to_owned());
         }
         let destinations = self.keep(&destinations);
