@@ -10,6 +10,8 @@ pub(crate) enum Doubt {
     Address,
     /// The ways of those who take part are chosen by different words.
     Ways,
+    /// How many arrive, how many bytes come, or to whom, is said by words that are assumed.
+    Count,
     /// Whether a multiply adds to its accumulator is said by words that are assumed.
     Addition,
     /// It is between CTAs, and nobody has said which are in a cluster.
@@ -21,6 +23,7 @@ impl std::fmt::Display for Doubt {
         formatter.write_str(match self {
             Self::Address => "an address is computed from words that are assumed",
             Self::Ways => "different words that are assumed choose the ways of those who take part",
+            Self::Count => "words that are assumed say how many arrive, how many bytes come, or to whom",
             Self::Addition => "words that are assumed say whether the multiply adds",
             Self::Cluster => "the shape of the cluster is assumed",
         })

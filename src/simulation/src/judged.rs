@@ -98,7 +98,7 @@ fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let most = match shown.doubt {
         None | Some(Doubt::Ways) => launch::MOST_SETS.div_ceil(3) * 2,
         Some(Doubt::Address) => launch::MOST_SETS,
-        Some(Doubt::Addition | Doubt::Cluster) => return false,
+        Some(Doubt::Count | Doubt::Addition | Doubt::Cluster) => return false,
     };
     is_race(key.0)
         && runs.len() == launch::MOST_SETS

@@ -15,10 +15,12 @@ mod lower;
 mod operands;
 mod pointers;
 mod reconvergence;
+mod roles;
 mod tensor;
 mod variables;
 
 pub(crate) use lower::{Shared, lower};
+pub(crate) use roles::Role;
 
 /// No step.
 pub(crate) const NOWHERE: u32 = u32::MAX;

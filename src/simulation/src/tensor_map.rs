@@ -150,12 +150,15 @@ impl TensorMap {
         })
     }
 
-    /// Changes a field in the bytes of a map, which are made one if they are none. The values are those
+    /// Changes a field in the bytes of a map. Bytes that are none are made the map whose fields are all zero: of one
+    /// dimension, of bytes. The values are those
     /// of `tensormap.replace`. Whether there is such a field.
     pub(crate) fn replace(bytes: &mut [u8; BYTES], field: TensormapField, ordinal: u32, value: u64) -> bool {
         if bytes[..8] != MAGIC {
             *bytes = [0; BYTES];
             bytes[..8].copy_from_slice(&MAGIC);
+            (bytes[8], bytes[9]) = ELEMENT_BITS[0];
+            bytes[10] = 1;
         }
         let ordinal = ordinal as usize;
         let (at, len) = match field {

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::places::Place;
 use super::warp::{Frame, Strand, lanes};
 use super::{Machine, Stop};
 use crate::arithmetic::Lanes;
@@ -119,6 +120,19 @@ impl Machine<'_> {
             |(base, local): (u32, u32)| Strand { base, local, ..Strand::new(strand.warp, mask, strand.step) };
         let (reader, writer) = (at(from_at), at(to_at));
         for (from, to) in program.passed[from.range()].iter().zip(&program.passed[to.range()]) {
+            if let Some(influence) = &mut self.influence {
+                let local = |(_, local): (u32, u32), offset: u32| Place::Local((local + offset).into());
+                influence.read_passed(
+                    &reader,
+                    match *from {
+                        Passed::Value(source) => Ok(source),
+                        Passed::Memory { offset, .. } => Err(local(from_at, offset)),
+                    },
+                );
+                if let Passed::Memory { offset, .. } = *to {
+                    influence.store(local(to_at, offset), strand.warp);
+                }
+            }
             match (*from, *to) {
                 (Passed::Value(source), Passed::Value(destination)) => {
                     let (value, unknown) = self.value(&reader, source);

@@ -11,14 +11,13 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::Machine;
 use super::places::{Place, behind};
 use super::warp::{Strand, Wait};
 use crate::diagnostic::Code;
 use crate::findings::Doubt;
-use crate::program::{Action, Address, Matrix, MbarrierKind, Operand, Program, Slice, Step, Tensor, Where};
+use crate::program::{Action, Mbarrier, MbarrierKind, Operand, Program, Role, Step};
 
 /// Words that something depends on, a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,8 +70,25 @@ struct Decided {
     /// What it accesses in the CTA, and in global memory.
     address: Words,
     far: Words,
+    /// How many it awaits, sends or brings, and to whom.
+    count: Words,
     /// Whether it adds to what was there.
     addition: Words,
+}
+
+impl Decided {
+    fn is_none(&self) -> bool {
+        let Self { way, address, far, count, addition } = self;
+        [way, address, far, count, addition].iter().all(|words| words.is_none())
+    }
+
+    fn join(&mut self, other: Self) {
+        self.way.join(other.way);
+        self.address.join(other.address);
+        self.far.join(other.far);
+        self.count.join(other.count);
+        self.addition.join(other.addition);
+    }
 }
 
 /// What depends on which words.
@@ -83,6 +99,12 @@ pub(super) struct Influence {
     registers: Vec<Vec<Words>>,
     /// By warp: what chose its way.
     ways: Vec<Words>,
+    /// By warp: how often words chose its way.
+    choices: Vec<u32>,
+    /// By warp and step that initialises an mbarrier: how often that was when it came there last.
+    initialised: FxHashMap<(u32, u32), u32>,
+    /// What says how many arrive, how many bytes come and to whom, or how many stages a ring has.
+    counts: Words,
     memory: FxHashMap<Spot, Words>,
     /// What the instruction at hand reads.
     now: Words,
@@ -91,146 +113,6 @@ pub(super) struct Influence {
     stored: Option<Place>,
     /// By warp and step.
     decided: FxHashMap<(u32, u32), Decided>,
-}
-
-/// What an instruction reads.
-#[derive(Debug, Default)]
-struct Reads {
-    values: SmallVec<[Operand; 8]>,
-    slices: SmallVec<[Slice; 2]>,
-    /// What its addresses in shared memory and Tensor Memory are computed from.
-    addresses: SmallVec<[Operand; 6]>,
-    /// The same in global memory.
-    far: SmallVec<[Operand; 2]>,
-    /// What says whether a multiply adds to its accumulator.
-    addition: Option<Operand>,
-}
-
-impl Reads {
-    fn of(action: &Action) -> Self {
-        let mut this = Self::default();
-        match action {
-            Action::Compute { sources, .. } => this.slices.push(*sources),
-            Action::Convert { source, .. }
-            | Action::IsInSpace { source, .. }
-            | Action::RankOf { source, .. } => this.values.push(*source),
-            Action::MapAddress { source, rank, .. } => this.values.extend([*source, *rank]),
-            Action::IndexedBranch { index, .. } => this.values.push(*index),
-            Action::Load(access) => this.address(access.space, access.address),
-            Action::Store(access) => {
-                this.address(access.space, access.address);
-                this.slices.push(access.registers);
-            }
-            Action::Atomic(atomic) => {
-                this.address(atomic.space, atomic.address);
-                this.slices.push(atomic.sources);
-            }
-            Action::Matrix { store, address, space, registers, .. } => {
-                this.address(*space, *address);
-                if *store {
-                    this.slices.push(*registers);
-                }
-            }
-            Action::CopyAsync { destination, .. } => this.address(Where::Shared, *destination),
-            Action::CopyArrive { space, address, .. } => this.address(*space, *address),
-            Action::StoreAsync { address, barrier, registers, .. } => {
-                this.address(Where::SharedCluster, *address);
-                this.address(Where::SharedCluster, *barrier);
-                this.slices.push(*registers);
-            }
-            Action::Bulk(bulk) => {
-                for (space, address) in [bulk.destination, bulk.source] {
-                    this.address(space, address);
-                }
-                if let Some(barrier) = bulk.barrier {
-                    this.address(Where::SharedCluster, barrier);
-                }
-            }
-            Action::TryCancel { destination, barrier, .. } => {
-                this.address(Where::Shared, *destination);
-                this.address(Where::Shared, *barrier);
-            }
-            Action::IsCanceled { response, .. } | Action::FirstCta { response, .. } => {
-                this.slices.push(*response);
-            }
-            Action::Fill { address, .. } => this.address(Where::SharedCluster, *address),
-            Action::Mbarrier(mbarrier) => {
-                this.address(mbarrier.space, mbarrier.address);
-                match mbarrier.kind {
-                    MbarrierKind::Wait { value, .. } => this.values.push(value),
-                    MbarrierKind::PendingCount { state, .. } => this.values.push(state),
-                    MbarrierKind::Init { .. }
-                    | MbarrierKind::Invalidate
-                    | MbarrierKind::Expect { .. }
-                    | MbarrierKind::Complete { .. }
-                    | MbarrierKind::Arrive { .. } => {}
-                }
-            }
-            Action::Tensor(tensor) => this.tensor(tensor),
-            Action::Opaque { .. }
-            | Action::Nothing
-            | Action::Branch { .. }
-            | Action::Call { .. }
-            | Action::Return
-            | Action::Exit
-            | Action::Trap
-            | Action::Barrier { .. }
-            | Action::WarpBarrier { .. }
-            | Action::ClusterArrive { .. }
-            | Action::ClusterWait { .. }
-            | Action::ProxyFence
-            | Action::InitFence
-            | Action::Fence(_)
-            | Action::CopyCommit
-            | Action::CopyWait { .. }
-            | Action::BulkCommit
-            | Action::BulkWait { .. }
-            | Action::SetRegisters { .. }
-            | Action::Sleep
-            | Action::ReplaceTensorMap { .. }
-            | Action::CopyTensorMap { .. }
-            | Action::Unknown(_) => {}
-        }
-        this
-    }
-
-    fn tensor(&mut self, tensor: &Tensor) {
-        match tensor {
-            Tensor::Alloc { destination, space, .. } => self.address(*space, *destination),
-            Tensor::Dealloc { address, .. } => self.addresses.push(*address),
-            Tensor::Load { address, .. } | Tensor::Shift { address, .. } => self.addresses.push(address.base),
-            Tensor::Store { address, registers, .. } => {
-                self.addresses.push(address.base);
-                self.slices.push(*registers);
-            }
-            Tensor::Copy { address, descriptor, .. } => self.addresses.extend([address.base, *descriptor]),
-            Tensor::Multiply(multiply) => {
-                let a = match multiply.a {
-                    Matrix::Shared(descriptor) => descriptor,
-                    Matrix::TensorMemory(address) => address.base,
-                };
-                // How far the matrices reach the instruction's descriptor says.
-                self.addresses.extend([multiply.d.base, a, multiply.b, multiply.idesc]);
-                let scales = multiply.scales.iter().flatten().chain(&multiply.metadata);
-                self.addresses.extend(scales.map(|address| address.base));
-                self.addition = Some(multiply.enable_input.0);
-            }
-            Tensor::Commit { space, barrier, .. } => self.address(*space, *barrier),
-            Tensor::Relinquish
-            | Tensor::WaitLoad
-            | Tensor::WaitStore
-            | Tensor::FenceBefore
-            | Tensor::FenceAfter => {}
-        }
-    }
-
-    fn address(&mut self, space: Where, address: Address) {
-        match space {
-            // What lies at another index of a buffer is another element of the same.
-            Where::Global | Where::Const | Where::Param | Where::Local => self.far.push(address.base),
-            Where::Generic | Where::Shared | Where::SharedCluster => self.addresses.push(address.base),
-        }
-    }
 }
 
 /// Whether it matters to others that an instruction is executed.
@@ -270,56 +152,69 @@ impl Influence {
 
     /// Notes what an instruction reads, and what decides about it.
     pub(super) fn step(&mut self, program: &Program, strand: &Strand, step: &Step) {
-        let reads = Reads::of(&step.action);
-        let mut now = Words::default();
-        for operand in &reads.values {
-            now.join(self.of(strand, *operand));
-        }
-        for slice in &reads.slices {
-            for operand in &program.operands[slice.range()] {
-                now.join(self.of(strand, *operand));
-            }
-        }
-        let mut address = Words::default();
-        for operand in &reads.addresses {
-            address.join(self.of(strand, *operand));
-        }
-        let mut far = Words::default();
-        for operand in &reads.far {
-            far.join(self.of(strand, *operand));
-        }
-        let addition = reads.addition.map_or(Words::default(), |operand| self.of(strand, operand));
+        let (mut now, mut decided) = (Words::default(), Decided::default());
+        program.each_read(&step.action, &mut |role, operand| {
+            let words = self.of(strand, operand);
+            let of_role = match role {
+                Role::Near => &mut decided.address,
+                Role::Far => &mut decided.far,
+                Role::Count | Role::Mask => &mut decided.count,
+                // It says nothing of what is read.
+                Role::Addition => return decided.addition.join(words),
+                Role::Way | Role::State | Role::Data => &mut now,
+            };
+            of_role.join(words);
+        });
         let guard =
             step.guard.map_or(Words::default(), |(register, _)| self.of(strand, Operand::Register(register)));
         let warp = strand.warp as usize;
         if self.ways.len() <= warp {
             self.ways.resize(warp + 1, Words::default());
+            self.choices.resize(warp + 1, 0);
         }
         match step.action {
             Action::Branch { .. } | Action::Exit | Action::Return | Action::Call { .. } => {
-                self.ways[warp].join(guard);
+                self.choose(warp, guard);
             }
             Action::IndexedBranch { .. } => {
-                self.ways[warp].join(guard);
-                self.ways[warp].join(now);
+                self.choose(warp, guard);
+                self.choose(warp, now);
             }
             _ => {}
         }
+        if let Action::Mbarrier(Mbarrier { kind: MbarrierKind::Init { .. }, .. }) = step.action {
+            self.initialise(strand);
+        }
+        if !matches!(step.action, Action::WarpBarrier { .. }) {
+            self.counts.join(decided.count);
+        }
         now.join(guard);
-        now.join(address);
-        now.join(far);
+        now.join(decided.address);
+        now.join(decided.far);
         self.now = now;
         (self.loaded, self.stored) = (None, None);
         if concerns_others(&step.action) {
-            let mut way = self.ways[warp];
-            way.join(guard);
-            if !way.is_none() || !address.is_none() || !far.is_none() || !addition.is_none() {
-                let known = self.decided.entry((strand.warp, strand.step)).or_default();
-                known.way.join(way);
-                known.address.join(address);
-                known.far.join(far);
-                known.addition.join(addition);
+            decided.way = self.ways[warp];
+            decided.way.join(guard);
+            if !decided.is_none() {
+                self.decided.entry((strand.warp, strand.step)).or_default().join(decided);
             }
+        }
+    }
+
+    /// Words choose the way of a warp.
+    fn choose(&mut self, warp: usize, words: Words) {
+        self.ways[warp].join(words);
+        self.choices[warp] += u32::from(!words.is_none());
+    }
+
+    /// An mbarrier is initialised. If words have let the warp come here once more, they say how many stages a ring has.
+    fn initialise(&mut self, strand: &Strand) {
+        let warp = strand.warp as usize;
+        let choices = self.choices[warp];
+        let before = self.initialised.insert((strand.warp, strand.step), choices);
+        if before.is_some_and(|before| before < choices) {
+            self.counts.join(self.ways[warp]);
         }
     }
 
@@ -421,6 +316,17 @@ impl Influence {
             })
     }
 
+    /// What a call passes from one frame to another depends on what it depended on there: in a register, or in the
+    /// frame's memory of up to 8 bytes.
+    pub(super) fn read_passed(&mut self, strand: &Strand, from: Result<Operand, Place>) {
+        (self.loaded, self.stored) = (None, None);
+        self.now = Words::default();
+        match from {
+            Ok(operand) => self.now = self.of(strand, operand),
+            Err(place) => self.load(place, strand.warp),
+        }
+    }
+
     /// Up to 8 bytes are written.
     pub(super) fn store(&mut self, place: Place, warp: u32) {
         if self.stored.replace(place) == Some(place) {
@@ -449,6 +355,10 @@ impl Machine<'_> {
         if !first.address.is_none() || others.iter().any(|place| !decided(place).address.is_none()) {
             return Some(Doubt::Address);
         }
+        // Who comes too early may do so because too few were to come.
+        if !influence.counts.is_none() {
+            return Some(Doubt::Count);
+        }
         let differs = others.iter().any(|place| !decided(place).way.are(first.way));
         differs.then_some(Doubt::Ways)
     }
@@ -475,6 +385,9 @@ impl Machine<'_> {
         let mut ways =
             all.filter(|warp| senders.is_empty() || stuck(*warp) || senders.contains(warp)).map(way);
         let first = ways.next()?;
+        if !influence.counts.is_none() {
+            return Some(Doubt::Count);
+        }
         let differs = ways.any(|way| !way.are(first));
         differs.then_some(Doubt::Ways)
     }
@@ -503,6 +416,8 @@ impl Machine<'_> {
         match code {
             // What a fence is missing for is ordered, wherever it is; and what words are judged are not assumed.
             Code::ProxyFenceMissing | Code::InvalidDescriptor => None,
+            // What was counted wrongly, or is one stage too many, may be why.
+            _ if !influence.counts.is_none() => Some(Doubt::Count),
             // A loop over too many elements leaves an array whatever its addresses are computed from.
             Code::OutOfBounds => {
                 all.any(|it| !it.address.is_none() || !it.way.is_none()).then_some(Doubt::Address)

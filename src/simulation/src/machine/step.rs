@@ -76,7 +76,7 @@ impl Machine<'_> {
             }
         }
         if self.has_loaded(strand.warp) {
-            self.look_for_uses(strand, &step.action);
+            self.uses(strand, step);
         }
         match &step.action {
             Action::Compute { arithmetic, sources, destinations, depends } => {
@@ -268,23 +268,6 @@ impl Machine<'_> {
         let live = self.warps[strand.warp as usize].live;
         if aligned && active != live {
             self.not_aligned(strand, active, live);
-        }
-    }
-
-    /// Loads of Tensor Memory whose registers a step reads are over.
-    pub(super) fn look_for_uses(&mut self, strand: &Strand, action: &Action) {
-        match action {
-            Action::Compute { sources, .. } => self.uses(strand, *sources),
-            Action::Store(access) => self.uses(strand, access.registers),
-            Action::StoreAsync { registers, .. } => self.uses(strand, *registers),
-            Action::Atomic(atomic) => self.uses(strand, atomic.sources),
-            Action::Matrix { store: true, registers, .. } => self.uses(strand, *registers),
-            Action::Tensor(tensor) => {
-                if let Tensor::Store { registers, .. } = **tensor {
-                    self.uses(strand, registers);
-                }
-            }
-            _ => {}
         }
     }
 

@@ -12,7 +12,7 @@ use crate::findings::Finding;
 use crate::isa::asynchrony;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
-use crate::program::{Address, Operand, Slice, Tensor};
+use crate::program::{Address, Operand, Slice, Step, Tensor};
 use crate::shadow::{Access, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
@@ -376,15 +376,25 @@ impl Machine<'_> {
     }
 
     /// A thread uses registers: if they were loaded from Tensor Memory, the load is over.
-    pub(super) fn uses(&mut self, strand: &Strand, operands: Slice) {
+    /// Loads of Tensor Memory whose registers a step reads are over.
+    pub(super) fn uses(&mut self, strand: &Strand, step: &Step) {
+        let program = self.program;
         let warp = &mut self.warps[strand.warp as usize];
         let Some((agent, _)) = warp.tensor.agents else { return };
-        for operand in &self.program.operands[operands.range()] {
-            let Operand::Register(number) = operand else { continue };
-            if let Some(tick) = warp.tensor.registers.get_mut((strand.base + number) as usize) {
-                warp.clock.learn(agent, *tick);
+        let (clock, loaded) = (&mut warp.clock, &warp.tensor.registers);
+        let mut used = |number: u32| {
+            if let Some(tick) = loaded.get((strand.base + number) as usize) {
+                clock.learn(agent, *tick);
             }
+        };
+        if let Some((guard, _)) = step.guard {
+            used(guard);
         }
+        program.each_read(&step.action, &mut |_, operand| {
+            if let Operand::Register(number) | Operand::Not(number) = operand {
+                used(number);
+            }
+        });
     }
 
     pub(super) fn has_loaded(&self, warp: u32) -> bool {

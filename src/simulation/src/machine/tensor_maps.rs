@@ -40,13 +40,15 @@ impl Machine<'_> {
             let Some(place) = self.place(strand, space, address, tensor_map::BYTES as u32, true) else {
                 continue;
             };
-            let old = self.map_bytes(place);
-            let mut bytes: [u8; tensor_map::BYTES] =
-                old.and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; tensor_map::BYTES]);
+            // What others have left there, and nobody has said, is any map.
+            let old = self.map_bytes(place).filter(|_| !self.is_assumed_at(place, tensor_map::BYTES as u32));
+            let mut bytes: Option<[u8; tensor_map::BYTES]> = old.and_then(|bytes| bytes.try_into().ok());
             // Where the tensor is matters less than how it is cut.
             let is_known = value.is_some() || field == TensormapField::GlobalAddress;
-            let fits = TensorMap::replace(&mut bytes, field, ordinal, value.unwrap_or(0));
-            self.write_map(strand, place, (is_known && fits).then_some(&bytes), 1 << lane);
+            let fits = bytes
+                .as_mut()
+                .is_some_and(|bytes| TensorMap::replace(bytes, field, ordinal, value.unwrap_or(0)));
+            self.write_map(strand, place, bytes.as_ref().filter(|_| is_known && fits), 1 << lane);
         }
         Ok(())
     }
