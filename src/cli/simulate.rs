@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -54,10 +55,10 @@ pub(super) struct Simulate {
     /// CTAs of a cluster.
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
     cluster: Option<Vec<u32>>,
-    /// Which cluster of the grid runs.
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "all")]
-    cluster_index: u32,
-    /// Run all clusters of the grid.
+    /// Run one cluster of the grid, or a range such as `4..8`, instead of all; needs a launch file.
+    #[arg(long, value_name = "N", value_parser = clusters, conflicts_with = "all")]
+    cluster_index: Option<Range<u32>>,
+    /// Run all clusters of the grid: the default.
     #[arg(long)]
     all: bool,
     /// When asynchronous operations take effect.
@@ -252,7 +253,7 @@ impl Simulate {
             schedule,
             strict: self.strict,
             budget: self.budget,
-            cluster_index: self.cluster_index,
+            cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
             records: self.timeline || self.trace.is_some(),
         };
         let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
@@ -271,10 +272,12 @@ impl Simulate {
             Ok(array_data(bytes))
         };
         let launch = kernel.launch(file, &mut read)?;
-        if self.all {
-            return often(&|settings| kernel.simulate_all(&launch, settings));
-        }
-        let report = often(&|settings| kernel.simulate(&launch, settings))?;
+        let report = match &self.cluster_index {
+            Some(clusters) => {
+                often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))?
+            }
+            None => often(&|settings| kernel.simulate_all(&launch, settings))?,
+        };
         for (argument, given) in file.arguments.iter().enumerate() {
             if let Some(name) = &given.out {
                 let bytes = report
@@ -342,6 +345,16 @@ impl Simulate {
         .map_err(output_error)?;
         Ok(outcome)
     }
+}
+
+/// One cluster, or a range of them: `3`, `4..8`.
+fn clusters(text: &str) -> Result<Range<u32>, String> {
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|error| error.to_string());
+    let (start, end) = match text.split_once("..") {
+        Some((start, end)) => (number(start)?, number(end)?),
+        None => (number(text)?, number(text)?.saturating_add(1)),
+    };
+    if start < end { Ok(start..end) } else { Err("the range is empty".to_owned()) }
 }
 
 /// Kernels that are named at most.

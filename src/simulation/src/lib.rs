@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 pub mod addresses;
 mod clock;
 mod findings;
+mod grid;
 mod judged;
 pub mod launch;
 mod machine;
@@ -42,7 +43,7 @@ mod unlike;
 use descriptor::Features;
 use diagnostic::Diagnostic;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
-use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Shape};
+use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Outcome, Shape};
 use program::{Action, Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
@@ -51,7 +52,6 @@ use report::verdict;
 pub use report::{KernelReport, Progress, Reason, Verdict};
 use resolve::environment::Environment;
 use resolve::unit::Unit;
-use syntax::threads;
 
 /// When asynchronous operations take effect, and in which order threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -312,36 +312,15 @@ impl<'u> Kernel<'u> {
         Ok(self.run(launch, settings, None, &mut Extents::new())?.report)
     }
 
-    /// Runs all clusters of the grid.
+    /// Runs all clusters of the grid, which share their global memory.
     ///
     /// # Errors
     /// When there is no such launch.
     pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
         let clusters = u32::try_from(clusters(launch)).unwrap_or(u32::MAX);
-        let run = |cluster_index| {
-            let mut report = self.simulate(launch, &Settings { cluster_index, ..*settings })?;
-            // One picture is kept: of the first cluster in which something is wrong.
-            if cluster_index > 0 {
-                report.buffers.clear();
-                if report.verdict == Verdict::Clean {
-                    report.record = None;
-                }
-            }
-            Ok(report)
-        };
-        let mut all: Option<KernelReport> = None;
-        // Some at a time, so that the reports of a large grid are not kept.
-        for first in (0..clusters).step_by(AT_A_TIME as usize) {
-            let some = first..first.saturating_add(AT_A_TIME).min(clusters);
-            for report in threads::map(some.collect(), run) {
-                match &mut all {
-                    Some(all) => all.add(report?),
-                    None => all = Some(report?),
-                }
-            }
-        }
-        all.ok_or_else(|| LaunchError("an empty grid".to_owned()))
+        self.simulate_clusters(launch, settings, 0..clusters)
     }
+
     /// Runs it under launches that are assumed. What shows whenever its places are reached is reported.
     ///
     /// # Errors
@@ -513,63 +492,12 @@ impl<'u> Kernel<'u> {
         assumes: Option<launch::Assumption>,
         extents: &Extents,
     ) -> Result<Run, LaunchError> {
-        let function = &self.unit.module.functions[self.function as usize];
-        let program = &self.program;
-        let end = u64::from(program.static_shared).next_multiple_of(program.dynamic_align.max(16).into())
-            + u64::from(launch.dynamic_smem);
-        let most = u64::from(launch::MOST_SHARED + program::windows::RESERVED + program.dynamic_align);
         let clusters = clusters(launch);
         if u64::from(settings.cluster_index) >= clusters {
             return Err(LaunchError(format!("the grid has {clusters} clusters")));
         }
-        if end > most && assumes.is_none() {
-            return Err(LaunchError(format!(
-                "the kernel has {} bytes of static shared memory: with {} dynamic ones that is too much",
-                program.static_shared - program::windows::RESERVED,
-                launch.dynamic_smem
-            )));
-        }
-        let (global, mut parameters, addresses) = self.memory(launch);
-        if let Some((word, number)) = assumes.and_then(|assumption| assumption.other) {
-            let is_there = |it: &&program::Parameter| {
-                (it.offset.into()..u64::from(it.offset + it.bytes)).contains(&word)
-            };
-            let of = self.program.parameters.iter().find(is_there);
-            let bytes = of.map_or(4, |it| if it.is_array { 4 } else { it.bytes.min(8) as usize });
-            parameters.write(word, bytes, number, false);
-        }
-        let threads: u32 = launch.block.iter().product();
-        let said = launch::Directives::of(self.unit, function).registers;
-        let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
-        let shape = Shape {
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            index: settings.cluster_index,
-            dynamic_shared: launch.dynamic_smem,
-            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 256),
-        };
-        let conditions = Conditions {
-            schedule: settings.schedule,
-            strict: settings.strict,
-            budget: settings.budget,
-            is_assumed: assumes.is_some(),
-            assumes: assumes.or_else(|| launch.assume_zeros.then(launch::Assumption::zeros)),
-            features: self.features,
-            records: settings.records,
-            progress: self.progress.map(|progress| {
-                progress.runs.fetch_add(1, Ordering::Relaxed);
-                &progress.instructions
-            }),
-        };
-        let bytes = Machine::bytes(program, &shape);
-        if end > most || bytes > MOST_BYTES {
-            let text = if end > most {
-                format!("its static variables in shared memory take {} bytes", program.static_shared)
-            } else {
-                format!("its threads and their memory take {} MB", bytes >> 20)
-            };
-            let report = self.not_run(launch, text);
+        let shape = self.shape(launch, settings.cluster_index, assumes.is_some())?;
+        if let Some(report) = self.too_large(launch, &shape) {
             return Ok(Run {
                 report,
                 traps: false,
@@ -581,14 +509,99 @@ impl<'u> Kernel<'u> {
                 leading: BTreeSet::new(),
             });
         }
-        let outcome = Machine::new(program, shape, conditions, global, parameters).reaching(extents).run();
-        let buffers = addresses
-            .iter()
-            .map(|(argument, address, bytes)| {
-                let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
-                (*argument, few.and_then(|bytes| outcome.global.known(*address, bytes)))
-            })
-            .collect();
+        let (global, mut parameters, addresses) = self.memory(launch);
+        if let Some((word, number)) = assumes.and_then(|assumption| assumption.other) {
+            let is_there = |it: &&program::Parameter| {
+                (it.offset.into()..u64::from(it.offset + it.bytes)).contains(&word)
+            };
+            let of = self.program.parameters.iter().find(is_there);
+            let bytes = of.map_or(4, |it| if it.is_array { 4 } else { it.bytes.min(8) as usize });
+            parameters.write(word, bytes, number, false);
+        }
+        let conditions = self.conditions(launch, settings, assumes);
+        let machine = Machine::new(&self.program, shape, conditions, global, parameters).reaching(extents);
+        let outcome = machine.run();
+        let buffers = written(&outcome.global, &addresses);
+        Ok(self.reported(launch, outcome, buffers, assumes.is_some()))
+    }
+
+    /// The shape of a cluster of a launch.
+    fn shape(&self, launch: &Launch, index: u32, is_assumed: bool) -> Result<Shape, LaunchError> {
+        if self.shared_end(launch) > self.most_shared() && !is_assumed {
+            return Err(LaunchError(format!(
+                "the kernel has {} bytes of static shared memory: with {} dynamic ones that is too much",
+                self.program.static_shared - program::windows::RESERVED,
+                launch.dynamic_smem
+            )));
+        }
+        let function = &self.unit.module.functions[self.function as usize];
+        let threads: u32 = launch.block.iter().product();
+        let said = launch::Directives::of(self.unit, function).registers;
+        let fair = ((1 << 16) / threads.max(1).next_multiple_of(128)) / 8 * 8;
+        Ok(Shape {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            index,
+            dynamic_shared: launch.dynamic_smem,
+            registers: launch.registers.or(said).unwrap_or(fair).clamp(24, 256),
+        })
+    }
+
+    /// Bytes of shared memory that a CTA has, and that it may have.
+    fn shared_end(&self, launch: &Launch) -> u64 {
+        let align = self.program.dynamic_align.max(16);
+        u64::from(self.program.static_shared).next_multiple_of(align.into()) + u64::from(launch.dynamic_smem)
+    }
+
+    fn most_shared(&self) -> u64 {
+        u64::from(launch::MOST_SHARED + program::windows::RESERVED + self.program.dynamic_align)
+    }
+
+    fn conditions(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        assumes: Option<launch::Assumption>,
+    ) -> Conditions<'_> {
+        Conditions {
+            schedule: settings.schedule,
+            strict: settings.strict,
+            budget: settings.budget,
+            is_assumed: assumes.is_some(),
+            assumes: assumes.or_else(|| launch.assume_zeros.then(launch::Assumption::zeros)),
+            features: self.features,
+            records: settings.records,
+            is_one_of_several: false,
+            progress: self.progress.map(|progress| {
+                progress.runs.fetch_add(1, Ordering::Relaxed);
+                &progress.instructions
+            }),
+        }
+    }
+
+    /// What is said of a cluster that takes more memory than there is.
+    fn too_large(&self, launch: &Launch, shape: &Shape) -> Option<KernelReport> {
+        let bytes = Machine::bytes(&self.program, shape);
+        let text = if self.shared_end(launch) > self.most_shared() {
+            format!("its static variables in shared memory take {} bytes", self.program.static_shared)
+        } else if bytes > MOST_BYTES {
+            format!("its threads and their memory take {} MB", bytes >> 20)
+        } else {
+            return None;
+        };
+        Some(self.not_run(launch, text))
+    }
+
+    /// What is said of a run.
+    fn reported(
+        &self,
+        launch: &Launch,
+        outcome: Outcome,
+        buffers: Vec<(usize, Option<Vec<u8>>)>,
+        is_assumed: bool,
+    ) -> Run {
+        let program = &self.program;
         let mut found: Vec<(Diagnostic, judged::Shown)> = outcome
             .findings
             .into_iter()
@@ -601,7 +614,7 @@ impl<'u> Kernel<'u> {
         // The first that shows is most likely the cause.
         found.dedup_by(|one, other| one.0 == other.0);
         // What several runs show is compared first.
-        if assumes.is_none() {
+        if !is_assumed {
             found = judged::once_for_each_cause(found);
         }
         let (diagnostics, shown): (Vec<Diagnostic>, Vec<judged::Shown>) = found.into_iter().unzip();
@@ -622,6 +635,7 @@ impl<'u> Kernel<'u> {
             reasons,
             assumed,
             diagnostics,
+            clusters: 1,
             warp_instructions: outcome.executed,
             operations: outcome.performed,
             buffers,
@@ -629,7 +643,7 @@ impl<'u> Kernel<'u> {
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
         let (visits, extents, leading) = (outcome.visits, outcome.extents, outcome.leading);
-        Ok(Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading })
+        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading }
     }
 
     /// What is said of a launch that is too large.
@@ -640,6 +654,7 @@ impl<'u> Kernel<'u> {
             reasons: vec![Reason { span: None, text }],
             assumed: launch.assumed.clone(),
             diagnostics: Vec::new(),
+            clusters: 0,
             warp_instructions: 0,
             operations: 0,
             buffers: Vec::new(),
@@ -731,8 +746,14 @@ fn clusters(launch: &Launch) -> u64 {
     (product(launch.grid) / product(launch.cluster).max(1)).max(1)
 }
 
-/// Clusters of a grid whose reports are kept at the same time.
-const AT_A_TIME: u32 = 64;
+/// What buffers hold in the end: of each its argument, and its bytes.
+fn written(global: &Global, addresses: &[(usize, u64, u64)]) -> Vec<(usize, Option<Vec<u8>>)> {
+    let bytes_of = |(argument, address, bytes): &(usize, u64, u64)| {
+        let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
+        (*argument, few.and_then(|bytes| global.known(*address, bytes)))
+    };
+    addresses.iter().map(bytes_of).collect()
+}
 
 /// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
 const MOST_BYTES: u64 = 3 << 29;

@@ -81,6 +81,8 @@ pub(crate) struct Conditions<'p> {
     pub(crate) features: Features,
     /// Whether what happens is kept.
     pub(crate) records: bool,
+    /// Whether other clusters may write what this one waits for.
+    pub(crate) is_one_of_several: bool,
     /// Where it is told how far the run is.
     pub(crate) progress: Option<&'p AtomicU64>,
 }
@@ -115,6 +117,23 @@ pub(crate) struct Outcome {
     pub(crate) leading: BTreeSet<u64>,
     pub(crate) global: Global,
     pub(crate) record: Option<Record>,
+}
+
+/// Where a run has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// To its end.
+    Ended,
+    /// Nothing moves, and some thread waits for what others write in global memory.
+    Waits,
+}
+
+/// What the clusters of a launch have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    pub(crate) global: Global,
+    /// The next cluster that starts, or whose work another one takes over.
+    pub(crate) next_cluster: u32,
 }
 
 /// How execution goes on behind a step.
@@ -227,6 +246,9 @@ pub(crate) struct Machine<'p> {
     shown: Vec<[u32; 2]>,
     /// Why threads could not go on, if there are such: the first.
     stopped: Option<Stop>,
+    /// Why the run has ended before its time.
+    last: Option<Stop>,
+    is_one_of_several: bool,
     /// By question about a phase: whether who asks it asks again.
     asked_again: FxHashMap<u32, bool>,
     /// What tensor copies store, if the kernel has some.
@@ -320,6 +342,8 @@ impl<'p> Machine<'p> {
             shown: Vec::new(),
             from_others: FxHashMap::default(),
             stopped: None,
+            last: None,
+            is_one_of_several: conditions.is_one_of_several,
             asked_again: FxHashMap::default(),
             stored: None,
             shape,
@@ -464,10 +488,37 @@ impl<'p> Machine<'p> {
 
     /// Runs to the end, if there is one.
     pub(crate) fn run(mut self) -> Outcome {
-        let last = self.go_on().err();
+        self.advance();
+        self.outcome()
+    }
+
+    /// Runs until nothing moves any more.
+    pub(crate) fn advance(&mut self) -> Advance {
+        match self.go_on() {
+            Ok(advance) => advance,
+            Err(stop) => {
+                self.last = Some(stop);
+                Advance::Ended
+            }
+        }
+    }
+
+    /// Others have written what it may wait for.
+    pub(crate) fn look_again(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// Takes what the clusters have in common, and gives it back when it is called again.
+    pub(crate) fn exchange(&mut self, common: &mut Common) {
+        std::mem::swap(&mut self.global, &mut common.global);
+        std::mem::swap(&mut self.granted, &mut common.next_cluster);
+    }
+
+    /// What became of it.
+    pub(crate) fn outcome(mut self) -> Outcome {
         let record = self.recorded();
         let is_exhausted = self.is_exhausted() && self.stopped.is_none();
-        let stop = self.stopped.or(last);
+        let stop = self.stopped.or(self.last);
         let (findings, shown) = findings::causes_first(self.findings, self.shown);
         Outcome {
             record,
@@ -494,7 +545,7 @@ impl<'p> Machine<'p> {
         self.executed + OPERATION * self.next_operation > self.budget
     }
 
-    fn go_on(&mut self) -> Result<(), Stop> {
+    fn go_on(&mut self) -> Result<Advance, Stop> {
         let mut next = 0;
         loop {
             self.strands.retain(|strand| strand.mask != 0);
@@ -503,7 +554,7 @@ impl<'p> Machine<'p> {
                 while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
                     self.perform(index);
                 }
-                return Ok(());
+                return Ok(Advance::Ended);
             }
             let count = self.strands.len();
             let chosen = match self.schedule {
@@ -545,10 +596,13 @@ impl<'p> Machine<'p> {
                 continue;
             }
             if self.stopped.is_some() {
-                return Ok(());
+                return Ok(Advance::Ended);
             }
             if self.give_up_waiting() {
                 continue;
+            }
+            if self.is_one_of_several && self.waits_in_global_memory().is_some() {
+                return Ok(Advance::Waits);
             }
             if self.others_write() {
                 continue;
@@ -557,7 +611,7 @@ impl<'p> Machine<'p> {
                 return Err(stop);
             }
             self.hang();
-            return Ok(());
+            return Ok(Advance::Ended);
         }
     }
 

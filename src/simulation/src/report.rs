@@ -43,6 +43,8 @@ pub struct KernelReport {
     pub assumed: Vec<String>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// Clusters of the grid that ran.
+    pub clusters: u32,
     /// Instructions that warps executed.
     pub warp_instructions: u64,
     /// Asynchronous operations.
@@ -68,6 +70,7 @@ impl KernelReport {
         if self.verdict == Verdict::Clean && report.verdict != Verdict::Clean {
             self.record = report.record;
         }
+        self.clusters += report.clusters;
         self.warp_instructions += report.warp_instructions;
         self.operations += report.operations;
         for finding in report.diagnostics {
@@ -78,6 +81,11 @@ impl KernelReport {
         for reason in report.reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);
+            }
+        }
+        for what in report.assumed {
+            if !self.assumed.contains(&what) {
+                self.assumed.push(what);
             }
         }
         self.verdict = verdict(&self.diagnostics, &self.reasons);

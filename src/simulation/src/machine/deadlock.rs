@@ -48,11 +48,15 @@ impl Machine<'_> {
         !writes.is_empty()
     }
 
+    /// A thread that waits for something in global memory.
+    pub(super) fn waits_in_global_memory(&self) -> Option<&Strand> {
+        self.strands.iter().find(|it| it.wait == Wait::Change && GLOBAL.contains(&it.asked.1))
+    }
+
     /// Who waits for something in global memory may wait for another cluster, or another grid, of which an
     /// assumed launch says nothing.
     pub(super) fn waits_for_another_cluster(&self) -> Option<Stop> {
-        let waits = |strand: &&Strand| strand.wait == Wait::Change && GLOBAL.contains(&strand.asked.1);
-        let strand = self.strands.iter().filter(|_| self.is_assumed).find(waits)?;
+        let strand = self.waits_in_global_memory().filter(|_| self.is_assumed)?;
         Some(Stop {
             step: strand.asked.0,
             reason: "it waits for what another cluster or grid may write".to_owned(),
@@ -60,7 +64,7 @@ impl Machine<'_> {
     }
 
     /// Reports what all who are left wait for.
-    pub(super) fn hang(&mut self) {
+    pub(crate) fn hang(&mut self) {
         // What went wrong at a barrier is why nobody goes on.
         let is_cause = |finding: &Finding| {
             matches!(

@@ -237,6 +237,8 @@ pub(crate) struct Global {
     /// The first stands at the address 1 << [`windows::BUFFER_BITS`].
     pub(crate) buffers: Vec<Buffer>,
     pages: usize,
+    /// How often a write has changed something.
+    changes: u64,
 }
 
 /// Why global memory was not accessed.
@@ -322,7 +324,14 @@ impl Global {
             buffer.pages[page] = Some(Box::new(fresh));
         }
         let page = buffer.pages[page].as_mut().ok_or(Outside::Limit)?;
-        page.write(within, len, value, unknown).ok_or(Outside::Limit)
+        let changes = page.write(within, len, value, unknown).ok_or(Outside::Limit)?;
+        self.changes += u64::from(changes);
+        Ok(changes)
+    }
+
+    /// How often a write has changed something.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Whether something may be known of what a buffer holds, by an address in it.

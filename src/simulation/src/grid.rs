@@ -1,0 +1,289 @@
+//! All clusters of a grid, in one global memory.
+//!
+//! A cluster runs until it ends, or until nothing of it moves and a thread of it polls global memory: for a flag, a
+//! counter or a lock that another cluster writes. Then others start, or go on. So clusters that have nothing to do with
+//! each other run one after the other, and need the memory of one; those that do are interleaved.
+//!
+//! The hardware starts clusters as long as there is room. If all that fit wait for one that has not started, the grid
+//! hangs: what waits for itself has to fit at once.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::launch::{Launch, LaunchError};
+use super::machine::{Advance, Common, Extents, Machine, Outcome};
+use super::{
+    Diagnostic, Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict, written,
+};
+
+/// What a grid may execute, in budgets of a cluster.
+const CLUSTERS: u64 = 16;
+/// Streaming multiprocessors of a B200, threads of each, CTAs, and bytes of shared memory for these
+/// (PTX ISA has none of these numbers; CUDA C++ Programming Guide, "Compute Capabilities").
+const MULTIPROCESSORS: u64 = 148;
+const THREADS: u64 = 2048;
+const CTAS: u64 = 32;
+const SHARED: u64 = 228 << 10;
+/// Clusters that wait together take no more memory than this.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// A cluster that waits for others.
+struct Waiting<'p> {
+    machine: Machine<'p>,
+    index: u32,
+    /// How often global memory had changed when it began to wait.
+    changes: u64,
+}
+
+impl Kernel<'_> {
+    /// Runs some clusters of the grid, which share their global memory.
+    ///
+    /// # Errors
+    /// When there is no such launch.
+    pub fn simulate_clusters(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        range: Range<u32>,
+    ) -> Result<KernelReport, LaunchError> {
+        let count = clusters(launch);
+        if range.is_empty() || u64::from(range.end) > count {
+            return Err(LaunchError(format!("the grid has {count} clusters")));
+        }
+        let (report, extents) = self.run_clusters(launch, settings, range.clone(), &Extents::new())?;
+        if extents.is_empty() {
+            return Ok(report);
+        }
+        // Now it is known how far copies reach whose maps nobody has said.
+        Ok(self.run_clusters(launch, settings, range, &extents)?.0)
+    }
+
+    fn run_clusters(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        range: Range<u32>,
+        extents: &Extents,
+    ) -> Result<(KernelReport, Extents), LaunchError> {
+        let shape = self.shape(launch, range.start, false)?;
+        if let Some(report) = self.too_large(launch, &shape) {
+            return Ok((report, Extents::new()));
+        }
+        let (global, parameters, addresses) = self.memory(launch);
+        let mut grid = Grid {
+            kernel: self,
+            launch,
+            common: Common { global, next_cluster: range.start },
+            waiting: VecDeque::new(),
+            fits: self.fits_at_once(launch, Machine::bytes(&self.program, &shape)),
+            report: None,
+            extents: Extents::new(),
+            chance: match settings.schedule {
+                Schedule::Random(seed) => Some(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+                Schedule::Early | Schedule::Late => None,
+            },
+            left: settings.budget.saturating_mul(CLUSTERS),
+        };
+        let is_one = range.len() == 1 && clusters(launch) == 1;
+        while let Some(next) = grid.next(range.end) {
+            let (index, mut machine) = match next {
+                Next::Waiting(at) => {
+                    let Some(Waiting { mut machine, index, .. }) = grid.waiting.remove(at) else { break };
+                    machine.look_again();
+                    (index, machine)
+                }
+                Next::New => {
+                    let index = grid.common.next_cluster;
+                    grid.common.next_cluster += 1;
+                    // Of all clusters, one picture is kept: that of the first, or of one in which something is wrong.
+                    let settings = Settings { budget: settings.budget.min(grid.left), ..*settings };
+                    let mut conditions = self.conditions(launch, &settings, None);
+                    conditions.is_one_of_several = !is_one;
+                    let shape = self.shape(launch, index, false)?;
+                    let memory = (super::Global::default(), parameters.clone());
+                    let machine = Machine::new(&self.program, shape, conditions, memory.0, memory.1);
+                    (index, machine.reaching(extents))
+                }
+                Next::Hang => {
+                    grid.hang(range.end);
+                    break;
+                }
+                Next::Limit(reason) => {
+                    grid.stop(reason);
+                    break;
+                }
+            };
+            machine.exchange(&mut grid.common);
+            let advance = machine.advance();
+            machine.exchange(&mut grid.common);
+            match advance {
+                Advance::Ended => grid.add(machine.outcome(), index),
+                Advance::Waits => {
+                    let changes = grid.common.global.changes();
+                    grid.waiting.push_back(Waiting { machine, index, changes });
+                }
+            }
+        }
+        let Grid { report, common, extents, .. } = grid;
+        let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
+        report.buffers = written(&common.global, &addresses);
+        Ok((report, extents))
+    }
+
+    /// How many clusters the card, and the memory here, hold at once.
+    fn fits_at_once(&self, launch: &Launch, bytes: u64) -> Fits {
+        let product = |of: [u32; 3]| of.iter().map(|size| u64::from(*size)).product::<u64>().max(1);
+        let (threads, size) = (product(launch.block), product(launch.cluster));
+        let shared = self.shared_end(launch).max(1);
+        let of_one = (THREADS / threads.next_multiple_of(32)).min(SHARED / shared).clamp(1, CTAS);
+        Fits {
+            card: (MULTIPROCESSORS * of_one / size).max(1) as usize,
+            here: (MOST_BYTES / bytes.max(1)).max(1) as usize,
+        }
+    }
+}
+
+/// How many clusters are there at once.
+#[derive(Clone, Copy, Debug)]
+struct Fits {
+    card: usize,
+    here: usize,
+}
+
+/// What goes on next.
+enum Next {
+    /// A cluster that waited, by its place among these.
+    Waiting(usize),
+    /// One that has not started.
+    New,
+    /// Nothing ever.
+    Hang,
+    /// Nothing more is looked at.
+    Limit(String),
+}
+
+/// A grid that runs.
+struct Grid<'k, 'u> {
+    kernel: &'k Kernel<'u>,
+    launch: &'k Launch,
+    common: Common,
+    waiting: VecDeque<Waiting<'k>>,
+    fits: Fits,
+    report: Option<KernelReport>,
+    extents: Extents,
+    /// The state of what chooses by chance, if something does.
+    chance: Option<u64>,
+    /// Instructions that may still be executed.
+    left: u64,
+}
+
+impl Grid<'_, '_> {
+    /// What goes on next; nothing if all have ended.
+    fn next(&mut self, end: u32) -> Option<Next> {
+        let changes = self.common.global.changes();
+        let is_new = self.common.next_cluster < end;
+        if self.left == 0 && (is_new || !self.waiting.is_empty()) {
+            return Some(Next::Limit("the budget of instructions is used up".to_owned()));
+        }
+        let can_start = is_new && self.waiting.len() < self.fits.card.min(self.fits.here);
+        let ready = (0..self.waiting.len()).filter(|at| self.waiting[*at].changes != changes);
+        let ready: Vec<usize> = ready.collect();
+        // By chance a new one starts before others go on.
+        let starts = can_start && self.flip();
+        match ready.first() {
+            Some(_) if starts => Some(Next::New),
+            Some(_) => {
+                let which = self.choose(ready.len());
+                Some(Next::Waiting(ready[which]))
+            }
+            None if can_start => Some(Next::New),
+            None if self.waiting.is_empty() => None,
+            None if is_new && self.fits.here < self.fits.card => Some(Next::Limit(format!(
+                "{} clusters wait for others that have not started, and more do not fit into memory",
+                self.waiting.len()
+            ))),
+            None => Some(Next::Hang),
+        }
+    }
+
+    fn choose(&mut self, count: usize) -> usize {
+        let Some(state) = &mut self.chance else { return 0 };
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 11) as usize % count.max(1)
+    }
+
+    fn flip(&mut self) -> bool {
+        self.chance.is_some() && self.choose(2) == 1
+    }
+
+    /// Adds what became of a cluster.
+    fn add(&mut self, outcome: Outcome, index: u32) {
+        self.left = self.left.saturating_sub(outcome.executed);
+        let mut run = self.kernel.reported(self.launch, outcome, Vec::new(), false);
+        for (place, bytes) in std::mem::take(&mut run.extents) {
+            let known = self.extents.entry(place).or_default();
+            *known = bytes.max(*known);
+        }
+        let mut report = run.report;
+        match &mut self.report {
+            None => self.report = Some(report),
+            Some(all) => {
+                for finding in &mut report.diagnostics {
+                    add_note(finding, &format!("this is in cluster {index} of the grid"));
+                }
+                if report.verdict == Verdict::Clean {
+                    report.record = None;
+                }
+                all.add(report);
+            }
+        }
+    }
+
+    /// Nothing moves any more: the first that waits says why.
+    fn hang(&mut self, end: u32) {
+        let (waiting, card) = (self.waiting.len(), self.fits.card);
+        let unstarted = end - self.common.next_cluster.min(end);
+        let Some(Waiting { mut machine, index, .. }) = self.waiting.pop_front() else { return };
+        machine.exchange(&mut self.common);
+        machine.hang();
+        machine.exchange(&mut self.common);
+        self.add(machine.outcome(), index);
+        let note = if unstarted > 0 {
+            format!(
+                "{waiting} clusters wait in global memory, {unstarted} have not started, and a card with \
+                 {MULTIPROCESSORS} multiprocessors holds {card} at once"
+            )
+        } else {
+            format!("{waiting} clusters wait in global memory, and none is left that could write there")
+        };
+        if let Some(report) = &mut self.report {
+            if let Some(finding) = report.diagnostics.last_mut() {
+                add_note(finding, &note);
+            }
+            report.clusters += self.waiting.len() as u32;
+            report.verdict = verdict(&report.diagnostics, &report.reasons);
+        }
+        self.waiting.clear();
+    }
+
+    /// Ends before the time.
+    fn stop(&mut self, text: String) {
+        while let Some(Waiting { machine, index, .. }) = self.waiting.pop_front() {
+            self.add(machine.outcome(), index);
+        }
+        let report = self.report.get_or_insert_with(|| self.kernel.not_run(self.launch, String::new()));
+        report.reasons.retain(|reason| !reason.text.is_empty());
+        report.reasons.push(Reason { span: None, text });
+        report.verdict = verdict(&report.diagnostics, &report.reasons);
+    }
+}
+
+/// Adds to what is said of a finding.
+fn add_note(finding: &mut Diagnostic, more: &str) {
+    finding.note = Some(match finding.note.take() {
+        Some(note) => format!("{note}; {more}"),
+        None => more.to_owned(),
+    });
+}
