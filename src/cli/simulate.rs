@@ -18,10 +18,12 @@ use super::{Outcome, output_error, use_color};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::locate;
 use crate::render::Checked;
-use crate::render::simulation::{self as render, Simulated};
+use crate::render::simulation::{self as render, Simulated, Written};
 use crate::render::{timeline, trace};
 use crate::simulation::launch::{LaunchError, LaunchFile};
-use crate::simulation::{self, Kernel, KernelReport, Kernels, Progress, Schedule, Settings, schedules};
+use crate::simulation::{
+    self, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules,
+};
 use crate::source::Source;
 use crate::sources;
 use crate::suppression::Suppressions;
@@ -183,13 +185,13 @@ impl Simulate {
                 let kernel = kernel.telling(&progress);
                 let start = Instant::now();
                 let run = || self.simulate(&kernel, file.as_ref());
-                let mut report = watch(name, &progress, run).map_err(SimulateError::Launch)?;
+                let (mut report, written) = watch(name, &progress, run).map_err(SimulateError::Launch)?;
                 report.weigh(&options.rules);
                 report.retain(|finding| !suppressions.silence(finding));
                 if !self.no_source {
                     locate(&unit, &mut report.diagnostics);
                 }
-                reports.push(Simulated { report, seconds: start.elapsed().as_secs_f64() });
+                reports.push(Simulated { report, written, seconds: start.elapsed().as_secs_f64() });
             }
         }
         self.report(source, &reports, out)
@@ -243,7 +245,11 @@ impl Simulate {
         }
     }
 
-    fn simulate(&self, kernel: &Kernel<'_>, file: Option<&LaunchFile>) -> Result<KernelReport, LaunchError> {
+    fn simulate(
+        &self,
+        kernel: &Kernel<'_>,
+        file: Option<&LaunchFile>,
+    ) -> Result<(KernelReport, Vec<Written>), LaunchError> {
         let schedule = match self.schedule {
             ScheduleArgument::Early => Schedule::Early,
             ScheduleArgument::Late => Schedule::Late,
@@ -263,13 +269,12 @@ impl Simulate {
             None => run(&settings),
         };
         let Some(file) = file else {
-            return often(&|settings| kernel.simulate_assumed(&self.shape(), settings));
+            let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings))?;
+            return Ok((report, Vec::new()));
         };
         let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         let mut read = |name: &str| {
-            let bytes =
-                fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
-            Ok(array_data(bytes))
+            fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))
         };
         let launch = kernel.launch(file, &mut read)?;
         let report = match &self.cluster_index {
@@ -278,21 +283,22 @@ impl Simulate {
             }
             None => often(&|settings| kernel.simulate_all(&launch, settings))?,
         };
-        for (argument, given) in file.arguments.iter().enumerate() {
-            if let Some(name) = &given.out {
-                let bytes = report
-                    .buffers
-                    .iter()
-                    .find(|(index, _)| *index == argument)
-                    .and_then(|(_, it)| it.as_ref());
-                let bytes = bytes.ok_or_else(|| {
-                    LaunchError(format!("`{name}`: not all bytes of argument {argument} are known"))
-                })?;
-                fs::write(directory.join(name), bytes)
-                    .map_err(|error| LaunchError(format!("`{name}`: {error}")))?;
+        let mut written = Vec::new();
+        for out in &launch.outs {
+            let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
+            if let Some(output) = report.outputs.iter().find(is_it) {
+                let write = |name: &str, bytes: Vec<u8>| {
+                    fs::write(directory.join(name), bytes)
+                        .map_err(|error| LaunchError(format!("`{name}`: {error}")))
+                };
+                write(&out.name, out.contents(output))?;
+                if !output.unknown.is_empty() {
+                    write(&out.mask_name(), out.mask(output))?;
+                }
+                written.push(Written::new(out, output));
             }
         }
-        Ok(report)
+        Ok((report, written))
     }
 
     fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
@@ -447,18 +453,4 @@ fn columns() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into());
     said.or_else(terminal).unwrap_or(100).clamp(60, 1000)
-}
-
-/// The data of an array of `NumPy`, without its header; of another file all.
-fn array_data(bytes: Vec<u8>) -> Vec<u8> {
-    const MAGIC: &[u8] = b"\x93NUMPY";
-    if !bytes.starts_with(MAGIC) || bytes.len() < 12 {
-        return bytes;
-    }
-    let start = if bytes[6] == 1 {
-        10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))
-    } else {
-        12 + u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize
-    };
-    bytes.get(start..).unwrap_or_default().to_vec()
 }

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::json::{Finding, Place, finding};
 use super::{Checked, human, timeline};
-use crate::simulation::{KernelReport, Verdict};
+use crate::simulation::array::OutFile;
+use crate::simulation::{KernelReport, Output, Verdict};
+use crate::source::{Source, Span};
 use crate::words::{demangled, plural};
 
 /// A kernel that was run.
@@ -15,8 +17,59 @@ use crate::words::{demangled, plural};
 pub struct Simulated {
     /// What is known of it.
     pub report: KernelReport,
+    /// The files that got what its buffers hold.
+    pub written: Vec<Written>,
     /// How long that took.
     pub seconds: f64,
+}
+
+/// A file that got what a buffer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    file: String,
+    dtype: &'static str,
+    shape: Vec<usize>,
+    /// Bytes of the buffer that are not known, and the first of them.
+    unknown: usize,
+    first: Option<usize>,
+    /// The file that says which.
+    mask: Option<String>,
+    /// The instruction that first stored something that is not known.
+    lost: Option<Span>,
+}
+
+impl Written {
+    /// What is said of a file that was written.
+    pub fn new(out: &OutFile, output: &Output) -> Self {
+        let first = output.unknown.first().map(|range| range.start);
+        Self {
+            file: out.name.clone(),
+            dtype: out.form.dtype.name,
+            shape: out.form.shape.clone(),
+            unknown: output.unknown.iter().map(ExactSizeIterator::len).sum(),
+            first,
+            mask: first.map(|_| out.mask_name()),
+            lost: output.lost.map(|(span, _)| span),
+        }
+    }
+
+    fn sentence(&self, source: &Source) -> String {
+        let Self { file, dtype, shape, unknown, .. } = self;
+        let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let mut text = format!("`{file}` ({dtype}, {})", sizes.join("x"));
+        if let (Some(first), Some(mask)) = (self.first, &self.mask) {
+            text += &format!(": {} not known, from byte {first} on", plural(*unknown, "byte"));
+            text += &match self.lost {
+                Some(span) => {
+                    let at = source.position(span.start);
+                    format!("; {}:{}:{} stored such first", source.name(), at.line, at.column)
+                }
+                None => ": the kernel stored nothing there".to_owned(),
+            };
+            text += &format!("; `{mask}` says which");
+        }
+        text
+    }
 }
 
 /// The version of the document's shape.
@@ -38,7 +91,21 @@ struct KernelDocument<'a> {
     reasons: Vec<ReasonDocument<'a>>,
     assumed: &'a [String],
     diagnostics: Vec<Finding<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outputs: Vec<OutputDocument<'a>>,
     statistics: Statistics,
+}
+
+#[derive(Serialize)]
+struct OutputDocument<'a> {
+    file: &'a str,
+    dtype: &'a str,
+    shape: &'a [usize],
+    unknown_bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_since: Option<Place>,
 }
 
 #[derive(Serialize)]
@@ -50,6 +117,7 @@ struct ReasonDocument<'a> {
 
 #[derive(Serialize)]
 struct Statistics {
+    clusters: u32,
     warp_instructions: u64,
     asynchronous_operations: u64,
     seconds: f64,
@@ -66,7 +134,7 @@ pub fn human(
     picture: Option<timeline::Look>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for Simulated { report, seconds } in simulated {
+    for Simulated { report, written, seconds } in simulated {
         checked.report.diagnostics.clone_from(&report.diagnostics);
         human::findings(std::slice::from_ref(&checked), color, out)?;
         let verdict = match report.verdict {
@@ -74,9 +142,11 @@ pub fn human(
             Verdict::Incomplete => "incomplete".to_owned(),
             Verdict::Findings => plural(report.diagnostics.len(), "finding"),
         };
+        let clusters =
+            if report.clusters > 1 { format!("{} clusters, ", report.clusters) } else { String::new() };
         writeln!(
             out,
-            "{}: {verdict} ({} warp instructions, {seconds:.2} s)",
+            "{}: {verdict} ({clusters}{} warp instructions, {seconds:.2} s)",
             demangled(&report.kernel),
             report.warp_instructions
         )?;
@@ -99,6 +169,9 @@ pub fn human(
         for assumed in &report.assumed {
             writeln!(out, "  assumed: {assumed}")?;
         }
+        for written in written {
+            writeln!(out, "  wrote: {}", written.sentence(&checked.source))?;
+        }
         if let (Some(look), Some(record)) = (picture, &report.record) {
             writeln!(out)?;
             timeline::render(&checked.source, record, look, out)?;
@@ -114,7 +187,7 @@ pub fn human(
 pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> io::Result<()> {
     let kernels = simulated
         .iter()
-        .map(|Simulated { report, seconds }| KernelDocument {
+        .map(|Simulated { report, written, seconds }| KernelDocument {
             kernel: &report.kernel,
             name: demangled(&report.kernel),
             verdict: report.verdict,
@@ -128,7 +201,19 @@ pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> 
                 .collect(),
             assumed: &report.assumed,
             diagnostics: report.diagnostics.iter().map(|it| finding(checked, it)).collect(),
+            outputs: written
+                .iter()
+                .map(|it| OutputDocument {
+                    file: &it.file,
+                    dtype: it.dtype,
+                    shape: &it.shape,
+                    unknown_bytes: it.unknown,
+                    unknown_file: it.mask.as_deref(),
+                    unknown_since: it.lost.map(|span| Place::new(&checked.source, span)),
+                })
+                .collect(),
             statistics: Statistics {
+                clusters: report.clusters,
                 warp_instructions: report.warp_instructions,
                 asynchronous_operations: report.operations,
                 seconds: *seconds,

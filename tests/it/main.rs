@@ -24,6 +24,7 @@ mod formats;
 mod fronts;
 mod fuzz;
 mod generic;
+mod grids;
 mod growth;
 mod hardware;
 mod hardware_runs;

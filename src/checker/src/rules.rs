@@ -173,6 +173,7 @@ rules! {
     simulation::shared_memory_race,
     simulation::tensor_memory_race,
     simulation::proxy_fence_missing,
+    simulation::global_memory_race,
     // SIM3 Tensor Memory
     simulation::tensor_memory_unallocated,
     simulation::tensor_memory_not_freed,

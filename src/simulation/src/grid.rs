@@ -11,10 +11,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::launch::{Launch, LaunchError};
-use super::machine::{Advance, Common, Extents, Machine, Outcome};
-use super::{
-    Diagnostic, Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict, written,
-};
+use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
+use super::{Diagnostic, Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -31,8 +29,22 @@ const MOST_BYTES: u64 = 4 << 30;
 struct Waiting<'p> {
     machine: Machine<'p>,
     index: u32,
-    /// How often global memory had changed when it began to wait.
+    /// How often global memory had changed when it began to wait, and what its threads wait to see changed.
     changes: u64,
+    awaited: Vec<(u64, u64)>,
+}
+
+impl Waiting<'_> {
+    /// Whether what it waits for has changed.
+    fn is_ready(&self, global: &Global) -> bool {
+        global.changes() != self.changes
+            && self.awaited.iter().any(|(address, word)| word_at(global, *address) != *word)
+    }
+}
+
+/// The aligned word at an address; what is not known is 0.
+fn word_at(global: &Global, address: u64) -> u64 {
+    global.read(address & !7, 8).map_or(0, |read| read.value)
 }
 
 impl Kernel<'_> {
@@ -69,11 +81,15 @@ impl Kernel<'_> {
         if let Some(report) = self.too_large(launch, &shape) {
             return Ok((report, Extents::new()));
         }
-        let (global, parameters, addresses) = self.memory(launch);
+        let (global, parameters, places) = self.memory(launch);
         let mut grid = Grid {
             kernel: self,
             launch,
-            common: Common { global, next_cluster: range.start },
+            common: Common {
+                global,
+                next_cluster: range.start,
+                between: (range.len() > 1).then(Box::<Between>::default),
+            },
             waiting: VecDeque::new(),
             fits: self.fits_at_once(launch, Machine::bytes(&self.program, &shape)),
             report: None,
@@ -100,8 +116,8 @@ impl Kernel<'_> {
                     let mut conditions = self.conditions(launch, &settings, None);
                     conditions.is_one_of_several = !is_one;
                     let shape = self.shape(launch, index, false)?;
-                    let memory = (super::Global::default(), parameters.clone());
-                    let machine = Machine::new(&self.program, shape, conditions, memory.0, memory.1);
+                    let (none, parameters) = (Global::default(), parameters.clone());
+                    let machine = Machine::new(&self.program, shape, conditions, none, parameters);
                     (index, machine.reaching(extents))
                 }
                 Next::Hang => {
@@ -119,14 +135,16 @@ impl Kernel<'_> {
             match advance {
                 Advance::Ended => grid.add(machine.outcome(), index),
                 Advance::Waits => {
-                    let changes = grid.common.global.changes();
-                    grid.waiting.push_back(Waiting { machine, index, changes });
+                    let global = &grid.common.global;
+                    let awaited = machine.polled().map(|at| (at, word_at(global, at))).collect();
+                    let changes = global.changes();
+                    grid.waiting.push_back(Waiting { machine, index, changes, awaited });
                 }
             }
         }
         let Grid { report, common, extents, .. } = grid;
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
-        report.buffers = written(&common.global, &addresses);
+        report.outputs = self.outputs(&common.global, &places);
         Ok((report, extents))
     }
 
@@ -180,14 +198,14 @@ struct Grid<'k, 'u> {
 impl Grid<'_, '_> {
     /// What goes on next; nothing if all have ended.
     fn next(&mut self, end: u32) -> Option<Next> {
-        let changes = self.common.global.changes();
         let is_new = self.common.next_cluster < end;
         if self.left == 0 && (is_new || !self.waiting.is_empty()) {
             return Some(Next::Limit("the budget of instructions is used up".to_owned()));
         }
         let can_start = is_new && self.waiting.len() < self.fits.card.min(self.fits.here);
-        let ready = (0..self.waiting.len()).filter(|at| self.waiting[*at].changes != changes);
-        let ready: Vec<usize> = ready.collect();
+        let changes = self.common.global.changes();
+        let is_ready = |at: &usize| self.waiting[*at].is_ready(&self.common.global);
+        let ready: Vec<usize> = (0..self.waiting.len()).filter(is_ready).collect();
         // By chance a new one starts before others go on.
         let starts = can_start && self.flip();
         match ready.first() {
@@ -198,6 +216,10 @@ impl Grid<'_, '_> {
             }
             None if can_start => Some(Next::New),
             None if self.waiting.is_empty() => None,
+            // Who polls several places in turn waits for more than the last of them.
+            None if let Some(at) = self.waiting.iter().position(|it| it.changes != changes) => {
+                Some(Next::Waiting(at))
+            }
             None if is_new && self.fits.here < self.fits.card => Some(Next::Limit(format!(
                 "{} clusters wait for others that have not started, and more do not fit into memory",
                 self.waiting.len()
@@ -221,7 +243,7 @@ impl Grid<'_, '_> {
     /// Adds what became of a cluster.
     fn add(&mut self, outcome: Outcome, index: u32) {
         self.left = self.left.saturating_sub(outcome.executed);
-        let mut run = self.kernel.reported(self.launch, outcome, Vec::new(), false);
+        let mut run = self.kernel.reported(self.launch, outcome, false);
         for (place, bytes) in std::mem::take(&mut run.extents) {
             let known = self.extents.entry(place).or_default();
             *known = bytes.max(*known);

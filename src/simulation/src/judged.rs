@@ -89,7 +89,7 @@ impl Run {
 
 /// Whether two accesses are not ordered.
 const fn is_race(code: Code) -> bool {
-    matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace)
+    matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace | Code::GlobalMemoryRace)
 }
 
 /// Whether two accesses meet whatever the words are: where these are zeros, nobody may come there.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::array::{self, Dtype, Form, OutFile};
 use super::program::Parameter;
 use super::tensor_map::{Interleave, Swizzle, TensorMap};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
@@ -47,8 +48,12 @@ pub struct ArgumentFile {
     pub bytes: Option<u64>,
     /// The file whose bytes a buffer holds.
     pub data: Option<String>,
-    /// The file that a buffer is written to when the kernel has ended.
+    /// The file that a buffer, or the buffer of a tensor map, is written to when the kernel has ended.
     pub out: Option<String>,
+    /// The type of the elements of a buffer: that of `data`, if that is an array.
+    pub dtype: Option<String>,
+    /// Elements of a buffer along each axis, the outermost first, as `NumPy` has them.
+    pub shape: Option<Vec<usize>>,
     /// The byte that a buffer is filled with.
     pub fill: Option<u8>,
     /// A number.
@@ -102,6 +107,8 @@ pub struct Launch {
     pub assume_zeros: bool,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
+    /// The files that buffers are written to in the end.
+    pub outs: Vec<OutFile>,
     /// What of it nobody has said.
     pub assumed: Vec<String>,
 }
@@ -126,6 +133,8 @@ pub enum Argument {
         base: Option<usize>,
         /// Bytes of a buffer of its own.
         bytes: u64,
+        /// What that holds, and then zeros; nothing if that is not known.
+        data: Option<Vec<u8>>,
     },
     /// A struct: where its fields are, and how many bytes they have.
     Struct(Vec<(u32, u32, Argument)>),
@@ -147,6 +156,8 @@ impl std::error::Error for LaunchError {}
 
 /// Bytes of shared memory that a CTA can have.
 pub const MOST_SHARED: u32 = 227 * 1024;
+/// Larger buffers are not written to files.
+pub(crate) const MOST_WRITTEN: usize = 1 << 26;
 /// What a buffer has of which nothing is said.
 const ASSUMED_BUFFER: u64 = 1 << 32;
 /// Sets of what is assumed that are looked at, if launches of some are none.
@@ -312,13 +323,15 @@ impl Launch {
                 file.arguments.len()
             )));
         }
+        let mut outs = Vec::new();
         let arguments = file
             .arguments
             .iter()
             .zip(parameters)
             .enumerate()
             .map(|(index, (given, parameter))| {
-                argument(given, parameter, &file.arguments, data).map_err(|LaunchError(why)| {
+                let mut reading = Reading { data, outs: &mut outs, place: (index, None) };
+                argument(given, parameter, &file.arguments, &mut reading).map_err(|LaunchError(why)| {
                     LaunchError(format!("argument {index} (`{}`): {why}", parameter.name))
                 })
             })
@@ -331,6 +344,7 @@ impl Launch {
             registers: file.registers,
             assume_zeros: file.assume_zeros,
             arguments,
+            outs,
             assumed,
         }
         .checked()
@@ -380,6 +394,7 @@ impl Launch {
             registers: None,
             assume_zeros: false,
             arguments,
+            outs: Vec::new(),
             assumed,
         }
     }
@@ -430,11 +445,83 @@ impl Launch {
     }
 }
 
+/// What is read of files while arguments are, and which files are written.
+struct Reading<'r> {
+    data: &'r mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    outs: &'r mut Vec<OutFile>,
+    /// The argument, and its field.
+    place: (usize, Option<usize>),
+}
+
+impl Reading<'_> {
+    /// What a buffer begins with, and what it is an array of.
+    fn contents(&mut self, given: &ArgumentFile) -> Result<(Option<Vec<u8>>, Option<Form>), LaunchError> {
+        let (data, form) = match (&given.data, given.fill) {
+            (Some(path), _) => {
+                let file = (self.data)(path)?;
+                let (data, form) =
+                    array::read(file).map_err(|LaunchError(why)| LaunchError(format!("`{path}`: {why}")))?;
+                (Some(data), form)
+            }
+            (None, Some(0)) => (Some(Vec::new()), None),
+            (None, Some(byte)) => (Some(vec![byte; given.bytes.unwrap_or(0).min(1 << 28) as usize]), None),
+            (None, None) => (None, None),
+        };
+        let dtype = given.dtype.as_deref().map(Dtype::named).transpose()?;
+        if let (Some(said), Some(form), Some(path)) = (dtype, &form, &given.data)
+            && said.bytes != form.dtype.bytes
+        {
+            return Err(LaunchError(format!(
+                "`{path}` has elements of type `{}`, and `dtype` is `{}`",
+                form.dtype.name, said.name
+            )));
+        }
+        let form = match (form, dtype, &given.shape) {
+            (Some(form), dtype, shape) => {
+                Some(Form { dtype: dtype.unwrap_or(form.dtype), shape: shape.clone().unwrap_or(form.shape) })
+            }
+            (None, dtype, Some(shape)) => {
+                Some(Form { dtype: dtype.unwrap_or(Dtype::bytes()), shape: shape.clone() })
+            }
+            (None, Some(dtype), None) => Some(Form { dtype, shape: Vec::new() }),
+            (None, None, None) => None,
+        };
+        Ok((data, form))
+    }
+
+    /// Notes that a buffer of so many bytes is written to a file.
+    fn write(&mut self, given: &ArgumentFile, form: Option<Form>, bytes: u64) -> Result<(), LaunchError> {
+        let Some(name) = given.out.clone() else { return Ok(()) };
+        if bytes > MOST_WRITTEN as u64 {
+            return Err(LaunchError(format!(
+                "`{name}`: buffers of at most {} MiB are written, and this has {bytes} bytes",
+                MOST_WRITTEN >> 20
+            )));
+        }
+        let mut form = form.unwrap_or(Form { dtype: Dtype::bytes(), shape: Vec::new() });
+        let is_flat = given.shape.is_none() && (form.shape.is_empty() || form.bytes() as u64 != bytes);
+        if is_flat {
+            form.shape = vec![bytes as usize / form.dtype.bytes];
+        }
+        if form.bytes() as u64 > bytes {
+            return Err(LaunchError(format!(
+                "`{name}`: {:?} elements of type `{}` take {} bytes, and the buffer has {bytes}",
+                form.shape,
+                form.dtype.name,
+                form.bytes()
+            )));
+        }
+        let (argument, field) = self.place;
+        self.outs.push(OutFile { argument, field, name, form });
+        Ok(())
+    }
+}
+
 fn argument(
     given: &ArgumentFile,
     parameter: &Parameter,
     all: &[ArgumentFile],
-    data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    reading: &mut Reading<'_>,
 ) -> Result<Argument, LaunchError> {
     let fits = |bytes: usize| {
         if bytes == parameter.bytes as usize {
@@ -446,20 +533,22 @@ fn argument(
     match given.ty.as_str() {
         "buffer" => {
             fits(8)?;
-            let data = match (&given.data, given.fill) {
-                (Some(path), _) => Some(data(path)?),
-                (None, Some(0)) => Some(Vec::new()),
-                (None, Some(byte)) => Some(vec![byte; given.bytes.unwrap_or(0).min(1 << 28) as usize]),
-                (None, None) => None,
-            };
-            let bytes = match (given.bytes, &data) {
-                (Some(bytes), _) => bytes,
-                (None, Some(data)) => data.len() as u64,
-                (None, None) => return Err(LaunchError("a buffer has `bytes` or `data`".to_owned())),
+            let (data, form) = reading.contents(given)?;
+            let bytes = match (given.bytes, &data, &form) {
+                (Some(bytes), ..) => bytes,
+                (None, Some(data), _) if given.data.is_some() => data.len() as u64,
+                (None, _, Some(form)) if given.shape.is_some() => form.bytes() as u64,
+                (None, Some(data), _) => data.len() as u64,
+                (None, None, _) => {
+                    return Err(LaunchError(
+                        "a buffer has `bytes`, `data`, or `dtype` and `shape`".to_owned(),
+                    ));
+                }
             };
             if bytes > 1 << 34 {
                 return Err(LaunchError("a buffer has at most 2^34 bytes".to_owned()));
             }
+            reading.write(given, form, bytes)?;
             Ok(Argument::Buffer { bytes, data })
         }
         "bytes" => {
@@ -477,12 +566,13 @@ fn argument(
         "opaque" => Ok(Argument::Opaque),
         "struct" => {
             let (mut end, mut fields) = (0u32, Vec::new());
-            for field in &given.fields {
+            for (index, field) in given.fields.iter().enumerate() {
+                reading.place.1 = Some(index);
                 let (bytes, align) = field_size(field)?;
                 let offset = end.next_multiple_of(align);
                 let place =
                     Parameter { offset: 0, bytes, align, is_array: false, ty: None, ..parameter.clone() };
-                fields.push((offset, bytes, argument(field, &place, &[], data)?));
+                fields.push((offset, bytes, argument(field, &place, &[], reading)?));
                 end = offset + bytes;
             }
             if end > parameter.bytes {
@@ -492,7 +582,7 @@ fn argument(
         }
         "tensor_map" => {
             fits(128)?;
-            tensor_map(given, all)
+            tensor_map(given, all, reading)
         }
         ty => {
             let value = given.value.ok_or_else(|| LaunchError("a number has a `value`".to_owned()))?;
@@ -571,7 +661,11 @@ fn half(value: f32) -> u16 {
     }
 }
 
-fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, LaunchError> {
+fn tensor_map(
+    given: &ArgumentFile,
+    all: &[ArgumentFile],
+    reading: &mut Reading<'_>,
+) -> Result<Argument, LaunchError> {
     let missing = |what: &str| LaunchError(format!("a tensor map has `{what}`"));
     let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
     let (element_bits, shared_bits) = element_bits(element)
@@ -609,6 +703,19 @@ fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, La
     if bytes > 1 << 34 {
         return Err(LaunchError("a tensor has at most 2^34 bytes".to_owned()));
     }
+    if given.base.is_some() && (given.data.is_some() || given.out.is_some()) {
+        return Err(LaunchError(
+            "its buffer is that of another argument, which has `data` and `out`".to_owned(),
+        ));
+    }
+    let (data, form) = reading.contents(given)?;
+    let form = form.or_else(|| {
+        // As NumPy has it, where the elements are whole bytes and lie one behind the other.
+        let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_bits)?;
+        let shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
+        Some(Form { dtype, shape })
+    });
+    reading.write(given, form, bytes)?;
     let map = TensorMap {
         element_bits,
         shared_bits,
@@ -619,7 +726,7 @@ fn tensor_map(given: &ArgumentFile, all: &[ArgumentFile]) -> Result<Argument, La
         swizzle: given.swizzle.unwrap_or(Swizzle::None),
         interleave: given.interleave.unwrap_or_default(),
     };
-    Ok(Argument::TensorMap { map, base: given.base, bytes })
+    Ok(Argument::TensorMap { map, base: given.base, bytes, data })
 }
 
 /// A launch file to fill in.

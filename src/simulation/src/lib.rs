@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashMap;
 
 pub mod addresses;
+pub mod array;
 mod clock;
 mod findings;
 mod grid;
@@ -43,13 +44,13 @@ mod unlike;
 use descriptor::Features;
 use diagnostic::Diagnostic;
 use launch::{Argument, Launch, LaunchError, LaunchFile};
-use machine::{Buffer, Bytes, Conditions, Extents, Fill, Global, Machine, Outcome, Shape};
+use machine::{Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape};
 use program::{Action, Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
 use ptx_ir as ir;
 use report::verdict;
-pub use report::{KernelReport, Progress, Reason, Verdict};
+pub use report::{KernelReport, Output, Progress, Reason, Verdict};
 use resolve::environment::Environment;
 use resolve::unit::Unit;
 
@@ -509,7 +510,7 @@ impl<'u> Kernel<'u> {
                 leading: BTreeSet::new(),
             });
         }
-        let (global, mut parameters, addresses) = self.memory(launch);
+        let (global, mut parameters, places) = self.memory(launch);
         if let Some((word, number)) = assumes.and_then(|assumption| assumption.other) {
             let is_there = |it: &&program::Parameter| {
                 (it.offset.into()..u64::from(it.offset + it.bytes)).contains(&word)
@@ -520,9 +521,13 @@ impl<'u> Kernel<'u> {
         }
         let conditions = self.conditions(launch, settings, assumes);
         let machine = Machine::new(&self.program, shape, conditions, global, parameters).reaching(extents);
-        let outcome = machine.run();
-        let buffers = written(&outcome.global, &addresses);
-        Ok(self.reported(launch, outcome, buffers, assumes.is_some()))
+        let mut outcome = machine.run();
+        let global = std::mem::take(&mut outcome.global);
+        let mut run = self.reported(launch, outcome, assumes.is_some());
+        if assumes.is_none() {
+            run.report.outputs = self.outputs(&global, &places);
+        }
+        Ok(run)
     }
 
     /// The shape of a cluster of a launch.
@@ -594,13 +599,7 @@ impl<'u> Kernel<'u> {
     }
 
     /// What is said of a run.
-    fn reported(
-        &self,
-        launch: &Launch,
-        outcome: Outcome,
-        buffers: Vec<(usize, Option<Vec<u8>>)>,
-        is_assumed: bool,
-    ) -> Run {
+    fn reported(&self, launch: &Launch, outcome: Outcome, is_assumed: bool) -> Run {
         let program = &self.program;
         let mut found: Vec<(Diagnostic, judged::Shown)> = outcome
             .findings
@@ -638,7 +637,7 @@ impl<'u> Kernel<'u> {
             clusters: 1,
             warp_instructions: outcome.executed,
             operations: outcome.performed,
-            buffers,
+            outputs: Vec::new(),
             record: outcome.record,
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
@@ -657,14 +656,13 @@ impl<'u> Kernel<'u> {
             clusters: 0,
             warp_instructions: 0,
             operations: 0,
-            buffers: Vec::new(),
+            outputs: Vec::new(),
             record: None,
         }
     }
 
-    /// Global memory and the parameters of a launch; and which arguments are buffers: their addresses
-    /// and sizes.
-    fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<(usize, u64, u64)>) {
+    /// Global memory and the parameters of a launch; and the buffers of its arguments.
+    fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<Placed>) {
         let mut global = Global::default();
         for variable in &self.program.globals {
             let fill = if variable.is_external { Fill::Unknown } else { Fill::Data(variable.data.clone()) };
@@ -673,71 +671,92 @@ impl<'u> Kernel<'u> {
             global.add(buffer);
         }
         let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
-        let mut addresses: Vec<u64> = Vec::new();
+        let mut places: Vec<Placed> = Vec::new();
         for (index, argument) in launch.arguments.iter().enumerate() {
-            let name = || match self.program.parameters.get(index) {
+            let name = match self.program.parameters.get(index) {
                 Some(parameter) => format!("argument {index} (`{}`)", parameter.name),
                 None => format!("argument {index}"),
             };
-            addresses.push(match argument {
-                Argument::Buffer { bytes, data } => {
-                    let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
-                    global.add(Buffer::new(name(), *bytes, fill))
+            places.extend(place(&mut global, argument, (index, None), name));
+            if let Argument::Struct(fields) = argument {
+                for (field, (.., argument)) in fields.iter().enumerate() {
+                    let name = format!("field {field} of argument {index}");
+                    places.extend(place(&mut global, argument, (index, Some(field)), name));
                 }
-                Argument::TensorMap { base: None, bytes, .. } => {
-                    global.add(Buffer::new(name(), *bytes, Fill::Unknown))
-                }
-                Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => 0,
-            });
+            }
         }
+        let address = |argument: usize, field: Option<usize>| {
+            let is_it = |it: &&Placed| (it.argument, it.field) == (argument, field);
+            places.iter().find(is_it).map_or(0, |it| it.address)
+        };
+        let bytes = |argument: &Argument, own: u64| match argument {
+            Argument::Buffer { .. } => Some(own.to_le_bytes().to_vec()),
+            Argument::Bytes(bytes) => Some(bytes.clone()),
+            Argument::TensorMap { map, base, .. } => {
+                let mut map = map.clone();
+                map.base = base.map_or(own, |base| address(base, None));
+                Some(map.encode().to_vec())
+            }
+            Argument::Struct(_) | Argument::Opaque => None,
+        };
         for (index, (argument, parameter)) in
             launch.arguments.iter().zip(&self.program.parameters).enumerate()
         {
             let (at, len) = (u64::from(parameter.offset), parameter.bytes as usize);
-            let address = addresses.get(index).copied().unwrap_or(0);
-            match argument {
-                Argument::Buffer { .. } => parameters.fill(at, len, Some(&address.to_le_bytes())),
-                Argument::Bytes(bytes) => parameters.fill(at, len, Some(bytes)),
-                Argument::TensorMap { map, base, .. } => {
-                    let mut map = map.clone();
-                    map.base = base.and_then(|base| addresses.get(base).copied()).unwrap_or(address);
-                    parameters.fill(at, len, Some(&map.encode()))
+            if let Argument::Struct(fields) = argument {
+                // What is between its fields is nothing that is read.
+                parameters.fill(at, len, Some(&[]));
+                for (field, (offset, size, argument)) in fields.iter().enumerate() {
+                    let known = bytes(argument, address(index, Some(field)));
+                    parameters.fill(at + u64::from(*offset), *size as usize, known.as_deref());
                 }
-                Argument::Struct(fields) => {
-                    // What is between its fields is nothing that is read.
-                    parameters.fill(at, len, Some(&[]));
-                    for (offset, bytes, field) in fields {
-                        let name = format!("a field of argument {index}");
-                        let known = match field {
-                            Argument::Bytes(bytes) => Some(bytes.clone()),
-                            Argument::Buffer { bytes, data } => {
-                                let fill = data.clone().map_or(Fill::Unknown, Fill::Data);
-                                let address = global.add(Buffer::new(name, *bytes, fill));
-                                Some(address.to_le_bytes().to_vec())
-                            }
-                            Argument::TensorMap { map, bytes, .. } => {
-                                let mut map = map.clone();
-                                map.base = global.add(Buffer::new(name, *bytes, Fill::Unknown));
-                                Some(map.encode().to_vec())
-                            }
-                            Argument::Struct(_) | Argument::Opaque => None,
-                        };
-                        parameters.fill(at + u64::from(*offset), *bytes as usize, known.as_deref());
-                    }
-                    Some(())
-                }
-                Argument::Opaque => parameters.fill(at, len, None),
-            };
+                continue;
+            }
+            parameters.fill(at, len, bytes(argument, address(index, None)).as_deref());
         }
-        let is_buffer = |index: &usize| match launch.arguments.get(*index) {
-            Some(Argument::Buffer { bytes, .. }) => Some(*bytes),
-            _ => None,
-        };
-        let buffers =
-            (0..addresses.len()).filter_map(|index| Some((index, addresses[index], is_buffer(&index)?)));
-        let buffers = buffers.collect();
-        (global, parameters, buffers)
+        (global, parameters, places)
     }
+
+    /// What the buffers of the arguments hold.
+    fn outputs(&self, global: &Global, places: &[Placed]) -> Vec<Output> {
+        let output = |it: &Placed| {
+            let few = usize::try_from(it.bytes).ok().filter(|bytes| *bytes <= launch::MOST_WRITTEN)?;
+            let Contents { bytes, unknown } = global.contents(it.address, few)?;
+            let lost = global.lost(it.address);
+            let lost = lost.and_then(|(step, at)| Some((*self.program.spans.get(step as usize)?, at)));
+            Some(Output { argument: it.argument, field: it.field, bytes, unknown, lost })
+        };
+        places.iter().filter_map(output).collect()
+    }
+}
+
+/// A buffer of an argument, or of a field of one.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    argument: usize,
+    field: Option<usize>,
+    address: u64,
+    bytes: u64,
+}
+
+/// Makes the buffer that an argument names, if it names one of its own.
+fn place(
+    global: &mut Global,
+    argument: &Argument,
+    (index, field): (usize, Option<usize>),
+    name: String,
+) -> Option<Placed> {
+    let (bytes, fill) = match argument {
+        Argument::Buffer { bytes, data } => (*bytes, data.clone().map_or(Fill::Unknown, Fill::Data)),
+        Argument::TensorMap { base: None, bytes, data, .. } => {
+            (*bytes, data.clone().map_or(Fill::Unknown, Fill::Data))
+        }
+        Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => {
+            return None;
+        }
+    };
+    let address = global.add(Buffer::new(name, bytes, fill));
+    Some(Placed { argument: index, field, address, bytes })
 }
 
 /// Clusters in a grid.
@@ -746,16 +765,5 @@ fn clusters(launch: &Launch) -> u64 {
     (product(launch.grid) / product(launch.cluster).max(1)).max(1)
 }
 
-/// What buffers hold in the end: of each its argument, and its bytes.
-fn written(global: &Global, addresses: &[(usize, u64, u64)]) -> Vec<(usize, Option<Vec<u8>>)> {
-    let bytes_of = |(argument, address, bytes): &(usize, u64, u64)| {
-        let few = usize::try_from(*bytes).ok().filter(|bytes| *bytes <= MOST_WRITTEN);
-        (*argument, few.and_then(|bytes| global.known(*address, bytes)))
-    };
-    addresses.iter().map(bytes_of).collect()
-}
-
 /// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
 const MOST_BYTES: u64 = 3 << 29;
-/// Larger buffers are not written to files.
-const MOST_WRITTEN: usize = 1 << 26;

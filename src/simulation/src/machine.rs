@@ -20,6 +20,7 @@ mod cta_barrier;
 mod deadlock;
 mod descriptors;
 mod extents;
+mod global_races;
 mod influence;
 mod layouts;
 mod meeting;
@@ -39,7 +40,8 @@ mod warp;
 use self::barrier::Mbarrier;
 use self::cta_barrier::{ClusterBarrier, Named};
 pub(crate) use self::extents::Extents;
-pub(crate) use self::memory::{Buffer, Bytes, Fill, Global};
+pub(crate) use self::global_races::Between;
+pub(crate) use self::memory::{Buffer, Bytes, Contents, Fill, Global};
 use self::operation::Operation;
 use self::tensor::TensorMemory;
 use self::warp::{Strand, Wait, Warp};
@@ -134,6 +136,8 @@ pub(crate) struct Common {
     pub(crate) global: Global,
     /// The next cluster that starts, or whose work another one takes over.
     pub(crate) next_cluster: u32,
+    /// What the clusters know of each other, if there are several.
+    pub(crate) between: Option<Box<Between>>,
 }
 
 /// How execution goes on behind a step.
@@ -249,6 +253,11 @@ pub(crate) struct Machine<'p> {
     /// Why the run has ended before its time.
     last: Option<Stop>,
     is_one_of_several: bool,
+    /// Who accessed global memory last.
+    global_pages: global_races::Pages,
+    /// What the clusters know of each other, while this one runs and if there are several.
+    between: Option<Box<Between>>,
+    known: global_races::Known,
     /// By question about a phase: whether who asks it asks again.
     asked_again: FxHashMap<u32, bool>,
     /// What tensor copies store, if the kernel has some.
@@ -344,6 +353,9 @@ impl<'p> Machine<'p> {
             stopped: None,
             last: None,
             is_one_of_several: conditions.is_one_of_several,
+            global_pages: global_races::Pages::default(),
+            between: None,
+            known: global_races::Known::default(),
             asked_again: FxHashMap::default(),
             stored: None,
             shape,
@@ -512,6 +524,8 @@ impl<'p> Machine<'p> {
     pub(crate) fn exchange(&mut self, common: &mut Common) {
         std::mem::swap(&mut self.global, &mut common.global);
         std::mem::swap(&mut self.granted, &mut common.next_cluster);
+        std::mem::swap(&mut self.between, &mut common.between);
+        self.know_own();
     }
 
     /// What became of it.

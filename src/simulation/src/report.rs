@@ -1,5 +1,6 @@
 //! What is said of a kernel that was run.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use serde::Serialize;
@@ -49,10 +50,26 @@ pub struct KernelReport {
     pub warp_instructions: u64,
     /// Asynchronous operations.
     pub operations: u64,
-    /// By argument that is a buffer: its bytes in the end, if all are known.
-    pub buffers: Vec<(usize, Option<Vec<u8>>)>,
+    /// What the buffers of the launch hold in the end.
+    pub outputs: Vec<Output>,
     /// What happened, if that was wanted.
     pub record: Option<Record>,
+}
+
+/// What a buffer of the launch holds in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Which argument names it, from 0, and which field if that is a struct.
+    pub argument: usize,
+    /// The field of the struct, from 0.
+    pub field: Option<usize>,
+    /// Its bytes; those that are not known are 0.
+    pub bytes: Vec<u8>,
+    /// The parts that are not known, in their order.
+    pub unknown: Vec<Range<usize>>,
+    /// The instruction that first stored something that is not known, and where in the buffer; `None` where what is
+    /// not known was never written.
+    pub lost: Option<(Span, u64)>,
 }
 
 /// How far runs are, for whoever looks at them from another thread.

@@ -51,6 +51,7 @@ codes! {
     SharedMemoryRace "SIM201" "shared-memory-race" Error Silent,
     TensorMemoryRace "SIM202" "tensor-memory-race" Error Silent,
     ProxyFenceMissing "SIM203" "proxy-fence-missing" Error Silent,
+    GlobalMemoryRace "SIM204" "global-memory-race" Error Silent,
     // SIM3 Tensor Memory
     TensorMemoryUnallocated "SIM301" "tensor-memory-unallocated" Error Silent,
     TensorMemoryNotFreed "SIM302" "tensor-memory-not-freed" Error Silent,

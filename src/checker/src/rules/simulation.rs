@@ -12,6 +12,7 @@ pub(super) mod deadlock;
 pub(super) mod dealloc_not_allocated;
 pub(super) mod descriptor_out_of_bounds;
 pub(super) mod divergent_aligned;
+pub(super) mod global_memory_race;
 pub(super) mod invalid_descriptor;
 pub(super) mod layout_mismatch;
 pub(super) mod misaligned;

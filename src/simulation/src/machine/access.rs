@@ -206,7 +206,7 @@ impl Machine<'_> {
         }
         let mut values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             smallvec::smallvec![([0; 32], lost); registers.len()];
-        let mut shared = None;
+        let (mut shared, mut global) = (None, Vec::new());
         let mut places = Vec::new();
         for lane in lanes(active & !lost) {
             let address = addresses[lane];
@@ -223,8 +223,12 @@ impl Machine<'_> {
                 }
                 continue;
             };
-            if let Place::Shared { cta, offset } = place {
-                shared.get_or_insert_with(Vec::new).push((cta, offset, total));
+            match place {
+                Place::Shared { cta, offset } => {
+                    shared.get_or_insert_with(Vec::new).push((cta, offset, total));
+                }
+                Place::Global(address) => global.push((address, total)),
+                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
             }
             if access.strength.is_some() {
                 places.push(place);
@@ -248,6 +252,8 @@ impl Machine<'_> {
         if let Some(shared) = shared {
             self.touch(strand, &shared, (false, false), access.strength.map(|it| it.scope), active);
         }
+        let strong = access.strength.map(|it| it.scope);
+        self.touch_global(strand, &global, (false, false, false), strong, active);
         if let Some(strength) = access.strength {
             self.hear(strand, &places, strength);
         }
@@ -269,7 +275,7 @@ impl Machine<'_> {
     /// After how many questions about an address it is vain to ask again before something happens.
     fn patience(&self, about: u64) -> u32 {
         // Where others write, nobody asks to pass the time.
-        if self.from_others.contains_key(&about) { 16 } else { 2000 }
+        if self.is_one_of_several || self.from_others.contains_key(&about) { 16 } else { 2000 }
     }
 
     /// Stores registers.
@@ -292,6 +298,7 @@ impl Machine<'_> {
             registers.iter().map(|operand| self.value(strand, *operand)).collect();
         // What the lanes change, and what they leave as it is.
         let (mut shared, mut kept) = (Vec::new(), Vec::new());
+        let (mut global, mut global_kept) = (Vec::new(), Vec::new());
         let mut places = Vec::new();
         let mut changed = false;
         for lane in lanes(active & !lost) {
@@ -303,7 +310,10 @@ impl Machine<'_> {
             let Some(place) = self.place(strand, access.space, address, total, true) else { continue };
             match access.strength {
                 Some(_) => places.push(place),
-                None => self.messages.forget(place),
+                None => {
+                    self.messages.forget(place);
+                    self.forget_between(place);
+                }
             }
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {
@@ -312,12 +322,15 @@ impl Machine<'_> {
                     self.write(strand, part, lane, element, (value[lane], unknown >> lane & 1 != 0))?;
             }
             changed |= differs;
-            if let Place::Shared { cta, offset } = place {
-                if differs || access.strength.is_some() {
-                    shared.push((cta, offset, total));
-                } else {
-                    kept.push((cta, offset, total));
+            let is_new = differs || access.strength.is_some();
+            match place {
+                Place::Shared { cta, offset } => {
+                    if is_new { &mut shared } else { &mut kept }.push((cta, offset, total));
                 }
+                Place::Global(address) => {
+                    if is_new { &mut global } else { &mut global_kept }.push((address, total));
+                }
+                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
             }
         }
         let strong = access.strength.map(|it| it.scope);
@@ -325,6 +338,10 @@ impl Machine<'_> {
             if !shared.is_empty() {
                 self.touch(strand, &shared, (true, keeps), strong, active);
             }
+        }
+        let is_unknown = values.iter().any(|(_, unknown)| unknown & active != 0);
+        for (global, keeps) in [(global, false), (global_kept, true)] {
+            self.touch_global(strand, &global, (true, keeps, is_unknown), strong, active);
         }
         if let Some(strength) = access.strength {
             self.tell(strand, &places, strength, false);
@@ -352,15 +369,17 @@ impl Machine<'_> {
         let parts = if atomic.operator == ReductionOperator::Cas { sources.len() / 2 } else { sources.len() };
         let mut results: Vec<(Lanes, u32)> = vec![([0; 32], 0); parts];
         let mut changed = false;
-        let (mut places, mut shared) = (Vec::new(), Vec::new());
+        let (mut places, mut shared, mut global) = (Vec::new(), Vec::new(), Vec::new());
         for lane in lanes(active) {
             let bytes = element * parts as u32;
             let Some(place) = self.place(strand, atomic.space, addresses[lane], bytes, true) else {
                 continue;
             };
             places.push(place);
-            if let Place::Shared { cta, offset } = place {
-                shared.push((cta, offset, bytes));
+            match place {
+                Place::Shared { cta, offset } => shared.push((cta, offset, bytes)),
+                Place::Global(address) => global.push((address, bytes)),
+                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
             }
             for part in 0..parts {
                 let at = behind(place, part as u64 * u64::from(element));
@@ -380,6 +399,7 @@ impl Machine<'_> {
         if !shared.is_empty() {
             self.touch(strand, &shared, (true, false), Some(atomic.strength.scope), active);
         }
+        self.touch_global(strand, &global, (true, false, false), Some(atomic.strength.scope), active);
         self.hear(strand, &places, atomic.strength);
         self.tell(strand, &places, atomic.strength, true);
         for (destination, (value, unknown)) in destinations.iter().zip(&results) {

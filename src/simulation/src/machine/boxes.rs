@@ -1,6 +1,7 @@
 //! Boxes of tensors: where their bytes are in shared memory, and which those are.
 
 use super::Machine;
+use super::memory::Contents;
 use super::operation::Operation;
 use super::warp::Strand;
 use crate::addresses::{Piece, Tile};
@@ -137,11 +138,11 @@ impl Machine<'_> {
         let shared = &mut ctas[cta as usize].shared;
         boxed.pieces(coordinates, offset, |piece| {
             let len = piece.bytes as usize;
-            let data = match piece.global {
-                Some(place) => global.known(boxed.base.wrapping_add(place), len),
-                None => Some(vec![0; len]),
+            let contents = match piece.global {
+                Some(place) => global.contents(boxed.base.wrapping_add(place), len),
+                None => Some(Contents { bytes: vec![0; len], unknown: Vec::new() }),
             };
-            shared.fill(piece.shared.into(), len, data.as_deref());
+            shared.put(piece.shared.into(), &contents.unwrap_or_else(|| Contents::unknown(len)));
         });
     }
 
@@ -157,9 +158,10 @@ impl Machine<'_> {
         boxed.pieces(coordinates, offset, |piece| {
             let Some(place) = piece.global else { return };
             let len = piece.bytes as usize;
-            let data = shared.known(piece.shared.into(), len).filter(|_| !reduced);
+            let contents = shared.contents(piece.shared.into(), len).filter(|_| !reduced);
             // What is outside is reported of threads only.
-            global.fill(boxed.base.wrapping_add(place), len, data);
+            let contents = contents.unwrap_or_else(|| Contents::unknown(len));
+            global.put(boxed.base.wrapping_add(place), &contents);
         });
     }
 
@@ -171,6 +173,7 @@ impl Machine<'_> {
         loads: bool,
         reduced: bool,
     ) {
+        self.global.step = operation.step;
         for place in places {
             if loads {
                 self.fetch(boxed, *place);

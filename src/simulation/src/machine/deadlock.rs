@@ -53,6 +53,12 @@ impl Machine<'_> {
         self.strands.iter().find(|it| it.wait == Wait::Change && GLOBAL.contains(&it.asked.1))
     }
 
+    /// The addresses in global memory that threads poll which wait.
+    pub(crate) fn polled(&self) -> impl Iterator<Item = u64> {
+        let waiting = self.strands.iter().filter(|it| it.wait == Wait::Change);
+        waiting.map(|it| it.asked.1).filter(|address| GLOBAL.contains(address))
+    }
+
     /// Who waits for something in global memory may wait for another cluster, or another grid, of which an
     /// assumed launch says nothing.
     pub(super) fn waits_for_another_cluster(&self) -> Option<Stop> {

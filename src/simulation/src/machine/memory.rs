@@ -61,6 +61,33 @@ impl Bits {
     }
 }
 
+/// What some bytes hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) bytes: Vec<u8>,
+    /// The parts that are not known, in their order.
+    pub(crate) unknown: Vec<Range<usize>>,
+}
+
+impl Contents {
+    /// Bytes of which nothing is known.
+    pub(crate) fn unknown(len: usize) -> Self {
+        Self { bytes: vec![0; len], unknown: if len > 0 { vec![0..len] } else { Vec::new() } }
+    }
+
+    fn append(&mut self, more: &Self) {
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&more.bytes);
+        for range in &more.unknown {
+            let range = range.start + before..range.end + before;
+            match self.unknown.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => self.unknown.push(range),
+            }
+        }
+    }
+}
+
 /// A piece of memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bytes {
@@ -154,6 +181,34 @@ impl Bytes {
         Some(())
     }
 
+    /// What some bytes hold.
+    pub(crate) fn contents(&self, at: u64, len: usize) -> Option<Contents> {
+        let range = self.range(at, len)?;
+        let mut contents = Contents { bytes: self.data[range.clone()].to_vec(), unknown: Vec::new() };
+        if self.unknown.any(range.clone()) {
+            for byte in range.clone().filter(|byte| self.unknown.any(*byte..byte + 1)) {
+                let at = byte - range.start;
+                match contents.unknown.last_mut() {
+                    Some(last) if last.end == at => last.end += 1,
+                    _ => contents.unknown.push(at..at + 1),
+                }
+            }
+        }
+        Some(contents)
+    }
+
+    /// Writes what other bytes hold.
+    pub(crate) fn put(&mut self, at: u64, contents: &Contents) -> Option<()> {
+        let range = self.range(at, contents.bytes.len())?;
+        self.data[range.clone()].copy_from_slice(&contents.bytes);
+        self.unknown.set(range.clone(), false);
+        for part in &contents.unknown {
+            self.unknown.set(range.start + part.start..range.start + part.end, true);
+        }
+        self.written.set(range, true);
+        Some(())
+    }
+
     /// The bytes, unless some are not known.
     pub(crate) fn known(&self, at: u64, len: usize) -> Option<&[u8]> {
         let range = self.range(at, len)?;
@@ -163,6 +218,11 @@ impl Bytes {
     /// Whether some of these bytes are known.
     pub(crate) fn is_partly_known(&self, at: u64, len: usize) -> bool {
         self.range(at, len).is_some_and(|range| !self.unknown.all(range))
+    }
+
+    /// Whether none of these bytes was written.
+    pub(crate) fn is_fresh(&self, at: u64, len: usize) -> bool {
+        self.range(at, len).is_some_and(|range| !self.written.any(range))
     }
 
     /// Whether all of these bytes were written.
@@ -209,12 +269,33 @@ pub(crate) struct Buffer {
     pub(crate) fill: Fill,
     /// Parts of the fill that have no known value.
     pub(crate) unknown: Vec<(u32, u32)>,
+    /// The first step that wrote what is not known, and where.
+    pub(crate) lost: Option<(u32, u64)>,
     pages: Vec<Option<Box<Bytes>>>,
 }
 
 impl Buffer {
     pub(crate) fn new(name: String, bytes: u64, fill: Fill) -> Self {
-        Self { name, bytes, fill, unknown: Vec::new(), pages: Vec::new() }
+        Self { name, bytes, fill, unknown: Vec::new(), lost: None, pages: Vec::new() }
+    }
+
+    /// What it holds where nothing was written.
+    fn untouched(&self, range: Range<usize>) -> Contents {
+        let mut contents = Contents { bytes: vec![0; range.len()], unknown: Vec::new() };
+        match &self.fill {
+            Fill::Unknown => contents.unknown.push(0..range.len()),
+            Fill::Data(data) => {
+                let known = data.get(range.start..range.end.min(data.len())).unwrap_or_default();
+                contents.bytes[..known.len()].copy_from_slice(known);
+                for (from, to) in &self.unknown {
+                    let part = (*from as usize).max(range.start)..(*to as usize).min(range.end);
+                    if part.start < part.end {
+                        contents.unknown.push(part.start - range.start..part.end - range.start);
+                    }
+                }
+            }
+        }
+        contents
     }
 
     fn initial(&self, at: u64, len: usize) -> Option<[u8; 8]> {
@@ -239,6 +320,8 @@ pub(crate) struct Global {
     pages: usize,
     /// How often a write has changed something.
     changes: u64,
+    /// The step that writes.
+    pub(crate) step: u32,
 }
 
 /// Why global memory was not accessed.
@@ -303,6 +386,9 @@ impl Global {
             return Ok(false);
         }
         let buffer = &mut self.buffers[index];
+        if unknown {
+            buffer.lost.get_or_insert((self.step, at));
+        }
         if buffer.pages.len() <= page {
             buffer.pages.resize(page + 1, None);
         }
@@ -342,17 +428,46 @@ impl Global {
         })
     }
 
-    /// Writes bytes, or what is not known. What is outside changes nothing.
-    pub(crate) fn fill(&mut self, address: u64, len: usize, data: Option<&[u8]>) {
-        for at in (0..len).step_by(8) {
-            let piece = (len - at).min(8);
-            let mut bytes = [0; 8];
-            if let Some(data) = data.and_then(|data| data.get(at..at + piece)) {
-                bytes[..piece].copy_from_slice(data);
+    /// What some bytes hold; nothing if there are none such.
+    pub(crate) fn contents(&self, address: u64, len: usize) -> Option<Contents> {
+        let (index, from) = self.locate(address, len as u64).ok()?;
+        let buffer = &self.buffers[index];
+        let (from, mut contents) = (usize::try_from(from).ok()?, Contents::default());
+        let mut at = from;
+        while at < from + len {
+            let end = ((at / PAGE as usize + 1) * PAGE as usize).min(from + len);
+            let (start, size) = (at % PAGE as usize, end - at);
+            match buffer.pages.get(at / PAGE as usize) {
+                Some(Some(page)) => contents.append(&page.contents(start as u64, size)?),
+                _ => contents.append(&buffer.untouched(at..end)),
             }
-            let _ =
-                self.write(address.wrapping_add(at as u64), piece, u64::from_le_bytes(bytes), data.is_none());
+            at = end;
         }
+        Some(contents)
+    }
+
+    /// Writes what other bytes hold. What is outside changes nothing.
+    pub(crate) fn put(&mut self, address: u64, contents: &Contents) {
+        for at in (0..contents.bytes.len()).step_by(8) {
+            let end = (at + 8).min(contents.bytes.len());
+            let is_unknown = |range: Range<usize>| {
+                contents.unknown.iter().any(|it| it.start < range.end && range.start < it.end)
+            };
+            let pieces = if is_unknown(at..end) { 1 } else { 8 };
+            for at in (at..end).step_by(pieces) {
+                let piece = at..(at + pieces).min(end);
+                let mut bytes = [0; 8];
+                bytes[..piece.len()].copy_from_slice(&contents.bytes[piece.clone()]);
+                let value = u64::from_le_bytes(bytes);
+                let to = address.wrapping_add(at as u64);
+                let _ = self.write(to, piece.len(), value, is_unknown(piece));
+            }
+        }
+    }
+
+    /// The step that first wrote something to a buffer that is not known, and where in it.
+    pub(crate) fn lost(&self, address: u64) -> Option<(u32, u64)> {
+        self.buffers[self.locate(address, 0).ok()?.0].lost
     }
 
     /// Bytes, if all are known.

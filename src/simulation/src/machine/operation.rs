@@ -4,6 +4,7 @@ use super::Machine;
 use super::access::combined;
 use super::barrier::Event;
 use super::boxes::Moving;
+use super::memory::Contents;
 use super::places::Place;
 use super::step::ANSWER;
 use super::tensor_core::Work;
@@ -269,12 +270,15 @@ impl Machine<'_> {
         let mut touched = Vec::new();
         for (to, from, bytes, read) in copies {
             let Some((cta, offset)) = *to else { continue };
-            let data = match from {
-                Some(Place::Global(address)) => self.global.known(*address, *read as usize),
-                _ if *read == 0 => Some(Vec::new()),
+            let read = match from {
+                Some(Place::Global(address)) => self.global.contents(*address, *read as usize),
+                _ if *read == 0 => Some(Contents::default()),
                 _ => None,
             };
-            self.ctas[cta as usize].shared.fill(offset.into(), *bytes as usize, data.as_deref());
+            let mut contents = read.unwrap_or_else(|| Contents::unknown(*bytes as usize));
+            // What is not read is zero.
+            contents.bytes.resize(*bytes as usize, 0);
+            self.ctas[cta as usize].shared.put(offset.into(), &contents);
             touched.push((cta, offset, *bytes));
         }
         // These are of the generic proxy.
@@ -294,20 +298,21 @@ impl Machine<'_> {
         if let Some(moving) = &transfer.moving {
             self.move_box(operation, moving, transfer.reads.is_empty(), transfer.reduces);
         } else {
-            let data = match (transfer.from, transfer.reads.first()) {
-                (Some(address), _) => self.global.known(address, bytes as usize),
-                (None, Some((cta, offset, _))) => self.ctas[*cta as usize]
-                    .shared
-                    .known((*offset).into(), bytes as usize)
-                    .map(<[u8]>::to_vec),
+            let contents = match (transfer.from, transfer.reads.first()) {
+                (Some(address), _) => self.global.contents(address, bytes as usize),
+                (None, Some((cta, offset, _))) => {
+                    self.ctas[*cta as usize].shared.contents((*offset).into(), bytes as usize)
+                }
                 (None, None) => None,
             };
-            let data = data.filter(|_| !transfer.reduces);
-            for (cta, offset, bytes) in &transfer.writes {
-                self.ctas[*cta as usize].shared.fill((*offset).into(), *bytes as usize, data.as_deref());
+            let contents = contents.filter(|_| !transfer.reduces);
+            let contents = contents.unwrap_or_else(|| Contents::unknown(bytes as usize));
+            for (cta, offset, _) in &transfer.writes {
+                self.ctas[*cta as usize].shared.put((*offset).into(), &contents);
             }
             if let Some(address) = transfer.to {
-                self.global.fill(address, bytes as usize, data.as_deref());
+                self.global.step = operation.step;
+                self.global.put(address, &contents);
             }
         }
         self.touch_by(operation, &transfer.writes, Via::Async, true);

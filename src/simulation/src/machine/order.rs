@@ -106,6 +106,7 @@ impl Fences {
 impl Machine<'_> {
     /// A fence between threads.
     pub(super) fn fence(&mut self, strand: &Strand, strength: Strength) {
+        self.fence_between(strength);
         let warp = &mut self.warps[strand.warp as usize];
         if strength.acquires {
             warp.clock.join(&warp.fences.seen);
@@ -133,6 +134,7 @@ impl Machine<'_> {
 
     /// Threads have read what is at these places, and not weakly.
     pub(super) fn hear(&mut self, strand: &Strand, places: &[Place], strength: Strength) {
+        self.hear_between(places, strength);
         if self.messages.0.is_empty() {
             return;
         }
@@ -158,6 +160,7 @@ impl Machine<'_> {
 
     /// Threads have written there, and not weakly; `adds` to what was there.
     pub(super) fn tell(&mut self, strand: &Strand, places: &[Place], strength: Strength, adds: bool) {
+        self.tell_between(places, strength, adds);
         let Self { messages, warps, .. } = self;
         let warp = &mut warps[strand.warp as usize];
         let cta = warp.cta;

@@ -154,6 +154,7 @@ impl Machine<'_> {
         let (own, other) = (*self.history.access(own), *self.history.access(other));
         let message = match code {
             Code::TensorMemoryRace => "two accesses to the same cells of Tensor Memory are not ordered",
+            Code::GlobalMemoryRace => "two accesses to the same bytes of global memory are not ordered",
             Code::ProxyFenceMissing => {
                 "the async proxy reads what threads wrote, with no `fence.proxy.async` between"
             }

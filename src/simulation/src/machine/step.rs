@@ -78,6 +78,7 @@ impl Machine<'_> {
         if self.has_loaded(strand.warp) {
             self.uses(strand, step);
         }
+        self.global.step = strand.step;
         match &step.action {
             Action::Compute { arithmetic, sources, destinations, depends } => {
                 if program.arithmetics[*arithmetic as usize].is_exchange()

@@ -40,9 +40,12 @@ impl Machine<'_> {
             let Some(place) = self.place(strand, space, address, tensor_map::BYTES as u32, true) else {
                 continue;
             };
-            // What others have left there, and nobody has said, is any map.
+            // What others have left there, and nobody has said, is any map. Where nobody was, there are zeros: so
+            // kernels begin that set all fields.
             let old = self.map_bytes(place).filter(|_| !self.is_assumed_at(place, tensor_map::BYTES as u32));
-            let mut bytes: Option<[u8; tensor_map::BYTES]> = old.and_then(|bytes| bytes.try_into().ok());
+            let fresh = || self.is_fresh(place).then_some([0; tensor_map::BYTES]);
+            let mut bytes: Option<[u8; tensor_map::BYTES]> =
+                old.and_then(|bytes| bytes.try_into().ok()).or_else(fresh);
             // Where the tensor is matters less than how it is cut.
             let is_known = value.is_some() || field == TensormapField::GlobalAddress;
             let fits = bytes
@@ -72,6 +75,16 @@ impl Machine<'_> {
         let bytes = self.map_bytes(from).and_then(|bytes| bytes.try_into().ok());
         self.write_map(strand, Place::Global(to), bytes.as_ref(), 1 << lane);
         Ok(())
+    }
+
+    /// Whether nobody has written where a tensor map is to be.
+    fn is_fresh(&self, place: Place) -> bool {
+        match place {
+            Place::Shared { cta, offset } => {
+                self.ctas[cta as usize].shared.is_fresh(offset.into(), tensor_map::BYTES)
+            }
+            Place::Global(_) | Place::Local(_) | Place::Const(_) | Place::Parameter(_) => false,
+        }
     }
 
     pub(super) fn map_bytes(&self, place: Place) -> Option<Vec<u8>> {

@@ -1,0 +1,236 @@
+//! Races in global memory: accesses of threads, one of them a write, that nothing orders.
+//!
+//! Within a cluster the clocks of its warps say what is ordered, as in shared memory. Between clusters there is one
+//! clock for each cluster: what a thread of one releases, and a thread of another one acquires, orders all that
+//! happened in the first before all that happens in the second. So a race between clusters may be missed where
+//! threads of one cluster do not agree among themselves, and none is found that is not one.
+//!
+//! Flags, counters and locks are no data: where one of both accesses is strong, nothing is said. Nor is anything
+//! said of two writes if it is not known what they write: it may be the same.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Machine;
+use super::places::Place;
+use super::warp::Strand;
+use crate::clock::Clock;
+use crate::diagnostic::Code;
+use crate::findings::Finding;
+use crate::program::{Scope, Strength, windows};
+use crate::shadow::{Access, Conflict, History, Shadow, Via, Visit};
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+/// Pages beyond these are not looked at.
+const MOST_PAGES: usize = 1 << 14;
+
+/// A piece of global memory that an instruction accesses.
+pub(super) type Piece = (u64, u32);
+
+/// Who accessed global memory last.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    pages: FxHashMap<u64, Shadow>,
+    /// Accesses that write what is not known.
+    unknown: FxHashSet<u32>,
+}
+
+impl Pages {
+    /// Makes an access. Says with which others it conflicts, and where.
+    fn visit(&mut self, visit: &mut Visit<'_>, pieces: &[Piece], is_unknown: bool) {
+        if is_unknown {
+            self.unknown.insert(visit.number);
+        }
+        for (address, bytes) in pieces {
+            let (mut at, end) = (*address, address + u64::from(*bytes));
+            while at < end {
+                let to = (at / PAGE + 1).saturating_mul(PAGE).min(end);
+                if self.pages.len() < MOST_PAGES || self.pages.contains_key(&(at / PAGE)) {
+                    let page = self.pages.entry(at / PAGE).or_insert_with(|| Shadow::new(PAGE as u32));
+                    visit.at.0 = (at / PAGE) as u32;
+                    page.access((at % PAGE) as u32, (to - at) as u32, visit);
+                }
+                at = to;
+            }
+        }
+    }
+
+    /// Whether something is said of two accesses.
+    fn is_race(&self, history: &History, (own, other): (u32, u32)) -> bool {
+        let (one, two) = (history.access(own), history.access(other));
+        let may_agree = one.writes && two.writes && [own, other].iter().any(|it| self.unknown.contains(it));
+        one.strong.is_none() && two.strong.is_none() && !may_agree
+    }
+}
+
+/// What clusters know of each other.
+#[derive(Debug, Default)]
+pub(crate) struct Between {
+    pages: Pages,
+    history: History,
+    /// By address: what the cluster knew that released something there.
+    messages: FxHashMap<u64, Clock>,
+}
+
+/// What a cluster knows of others.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    clock: Clock,
+    /// What it will know at its next fence.
+    seen: Clock,
+    /// What it had released at its last fence.
+    published: Clock,
+}
+
+impl Machine<'_> {
+    /// Threads access global memory.
+    pub(super) fn touch_global(
+        &mut self,
+        strand: &Strand,
+        pieces: &[Piece],
+        (writes, keeps, is_unknown): (bool, bool, bool),
+        strong: Option<Scope>,
+        mask: u32,
+    ) {
+        // Where an assumed launch has its buffers says nothing of where others have them.
+        let own = (self.program.globals.len() as u64 + 1) << windows::BUFFER_BITS;
+        let is_looked_at = |(address, _): &&Piece| !self.is_assumed || *address < own;
+        let mut merged: Vec<Piece> = Vec::with_capacity(4);
+        for (address, bytes) in pieces.iter().filter(is_looked_at) {
+            match merged.last_mut() {
+                Some((start, len)) if *start + u64::from(*len) == *address => *len += bytes,
+                _ => merged.push((*address, *bytes)),
+            }
+        }
+        if merged.is_empty() {
+            return;
+        }
+        let access = self.access_of(strand, Via::Generic, writes, mask);
+        let access = Access { strong, keeps, ..access };
+        let is_unknown = is_unknown && writes;
+        let Self { global_pages, history, warps, between, known, shape, .. } = self;
+        let mut found: Vec<(u32, u32, (u32, u32))> = Vec::new();
+        if warps.len() > 1 {
+            let mut visit = Visit::new(history, &warps[strand.warp as usize].clock, access);
+            global_pages.visit(&mut visit, &merged, is_unknown);
+            let (own, conflicts) = (visit.number, visit.conflicts);
+            for (conflict, at) in conflicts {
+                if let Conflict::Race(other) = conflict
+                    && global_pages.is_race(history, (own, other))
+                {
+                    found.push((own, other, at));
+                }
+            }
+        }
+        let mut others: Vec<(Access, (u32, u32))> = Vec::new();
+        if let Some(Between { pages, history, .. }) = between.as_deref_mut() {
+            let index = shape.index;
+            let access = Access { agent: index, tick: known.clock.of(index), cta: index, ..access };
+            let mut visit = Visit::new(history, &known.clock, Access { round: index, ..access });
+            pages.visit(&mut visit, &merged, is_unknown);
+            let (own, conflicts) = (visit.number, visit.conflicts);
+            for (conflict, at) in conflicts {
+                if let Conflict::Race(other) = conflict
+                    && pages.is_race(history, (own, other))
+                {
+                    others.push((*history.access(other), at));
+                }
+            }
+        }
+        for (own, other, at) in found {
+            let place = self.global_name(at);
+            self.race(own, Conflict::Race(other), Code::GlobalMemoryRace, &place);
+        }
+        for (other, at) in others {
+            self.race_between(&access, &other, at);
+        }
+    }
+
+    /// What people call a place in global memory.
+    fn global_name(&self, (page, offset): (u32, u32)) -> String {
+        let address = u64::from(page) * PAGE + u64::from(offset);
+        match self.global.locate(address, 0) {
+            Ok((buffer, at)) => format!("byte {at} of {}", self.global.buffers[buffer].name),
+            Err(_) => format!("global memory at {address:#x}"),
+        }
+    }
+
+    /// Reports an access that conflicts with one of another cluster.
+    fn race_between(&mut self, own: &Access, other: &Access, at: (u32, u32)) {
+        let verb = |writes: bool| if writes { "writes" } else { "reads" };
+        let place = self.global_name(at);
+        let (mine, index) = (self.describe(own), self.shape.index);
+        let finding = Finding::new(
+            Code::GlobalMemoryRace,
+            own.step,
+            "two accesses to the same bytes of global memory are not ordered",
+            format!("{mine} of cluster {index} {} {place}, and nothing orders that", verb(own.writes)),
+        )
+        .label(other.step, format!("with what cluster {} {} here", other.round, verb(other.writes)));
+        self.report(finding);
+    }
+
+    /// A fence between threads of all clusters.
+    pub(super) fn fence_between(&mut self, strength: Strength) {
+        if self.between.is_none() || strength.scope != Scope::Wide {
+            return;
+        }
+        let Self { known: Known { clock, seen, published }, shape, .. } = self;
+        if strength.acquires {
+            clock.join(seen);
+        }
+        if strength.releases {
+            published.join(clock);
+            clock.advance(shape.index);
+        }
+    }
+
+    /// Threads have read at these places, and not weakly.
+    pub(super) fn hear_between(&mut self, places: &[Place], strength: Strength) {
+        let Some(between) = self.between.as_deref().filter(|_| strength.scope == Scope::Wide) else { return };
+        for place in places {
+            let Place::Global(address) = place else { continue };
+            let Some(message) = between.messages.get(address) else { continue };
+            if strength.acquires {
+                self.known.clock.join(message);
+            } else {
+                self.known.seen.join(message);
+            }
+        }
+    }
+
+    /// Threads have written there, and not weakly; `adds` to what was there.
+    pub(super) fn tell_between(&mut self, places: &[Place], strength: Strength, adds: bool) {
+        let Self { between, known, shape, .. } = self;
+        let Some(between) = between.as_deref_mut().filter(|_| strength.scope == Scope::Wide) else { return };
+        let mut any = false;
+        for place in places {
+            let Place::Global(address) = place else { continue };
+            let said = if strength.releases { &known.clock } else { &known.published };
+            let message = between.messages.entry(*address).or_default();
+            if !adds {
+                *message = Clock::default();
+            }
+            message.join(said);
+            any = true;
+        }
+        if any && strength.releases {
+            known.clock.advance(shape.index);
+        }
+    }
+
+    /// A weak write replaces what was said.
+    pub(super) fn forget_between(&mut self, place: Place) {
+        if let (Some(between), Place::Global(address)) = (self.between.as_deref_mut(), place) {
+            between.messages.remove(&address);
+        }
+    }
+
+    /// The cluster begins, or goes on.
+    pub(super) fn know_own(&mut self) {
+        let index = self.shape.index;
+        if self.known.clock.of(index) == 0 {
+            self.known.clock.advance(index);
+        }
+    }
+}
