@@ -130,7 +130,7 @@ pub(crate) fn fixtures() -> Vec<(String, PathBuf)> {
 }
 
 /// Kernels that are about something else, and all of whose CTAs write their results to the same place.
-pub const RACING: [&str; 3] = [
+pub(crate) const RACING: [&str; 3] = [
     "intrinsics_sm100a.groups",
     "ptx_variety_relocatable_sm110a._Z8clustersPf",
     "ptx_variety_sm100a._Z8clustersPf",

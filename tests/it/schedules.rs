@@ -104,7 +104,9 @@ fn real_kernels(seeds: impl Fn(u64) -> u64) {
         let count = seeds(early.warp_instructions);
         let mut report = under_seeds(1..count + 1, run).unwrap();
         if RACING.contains(&name) {
-            [&mut early, &mut report].map(|it| it.retain(|finding| finding.code != Code::GlobalMemoryRace));
+            for report in [&mut early, &mut report] {
+                report.retain(|finding| finding.code != Code::GlobalMemoryRace);
+            }
         }
         for report in [&early, &report] {
             let what = (&report.diagnostics, &report.reasons);
