@@ -144,7 +144,7 @@ impl Kernel<'_> {
         }
         let Grid { report, common, extents, .. } = grid;
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
-        report.outputs = self.outputs(&common.global, &places);
+        report.outputs = self.outputs(launch, &common.global, &places);
         Ok((report, extents))
     }
 

@@ -525,7 +525,7 @@ impl<'u> Kernel<'u> {
         let global = std::mem::take(&mut outcome.global);
         let mut run = self.reported(launch, outcome, assumes.is_some());
         if assumes.is_none() {
-            run.report.outputs = self.outputs(&global, &places);
+            run.report.outputs = self.outputs(launch, &global, &places);
         }
         Ok(run)
     }
@@ -717,8 +717,10 @@ impl<'u> Kernel<'u> {
         (global, parameters, places)
     }
 
-    /// What the buffers of the arguments hold.
-    fn outputs(&self, global: &Global, places: &[Placed]) -> Vec<Output> {
+    /// What the buffers hold that the launch writes to files.
+    fn outputs(&self, launch: &Launch, global: &Global, places: &[Placed]) -> Vec<Output> {
+        let is_wanted =
+            |it: &&Placed| launch.outs.iter().any(|out| (out.argument, out.field) == (it.argument, it.field));
         let output = |it: &Placed| {
             let few = usize::try_from(it.bytes).ok().filter(|bytes| *bytes <= launch::MOST_WRITTEN)?;
             let Contents { bytes, unknown } = global.contents(it.address, few)?;
@@ -726,7 +728,7 @@ impl<'u> Kernel<'u> {
             let lost = lost.and_then(|(step, at)| Some((*self.program.spans.get(step as usize)?, at)));
             Some(Output { argument: it.argument, field: it.field, bytes, unknown, lost })
         };
-        places.iter().filter_map(output).collect()
+        places.iter().filter(is_wanted).filter_map(output).collect()
     }
 }
 

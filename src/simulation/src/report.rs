@@ -50,7 +50,7 @@ pub struct KernelReport {
     pub warp_instructions: u64,
     /// Asynchronous operations.
     pub operations: u64,
-    /// What the buffers of the launch hold in the end.
+    /// What the buffers of the launch hold in the end, of those that it writes to files.
     pub outputs: Vec<Output>,
     /// What happened, if that was wanted.
     pub record: Option<Record>,
