@@ -1,7 +1,7 @@
 //! What instructions compute, where the ISA says it in so many words.
 
+use ptx_check::resolve::operations::Opcode;
 use ptx_tc::isa::generic::{Operation, Role};
-use ptx_tc::resolve::operations::Opcode;
 use ptx_tc::simulation::arithmetic::Lanes;
 use ptx_tc::simulation::arithmetic::known_bits::{Known, KnownBits};
 

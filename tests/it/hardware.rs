@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ptx_tc::resolve::operations::Opcode;
+use ptx_check::resolve::operations::Opcode;
 use ptx_tc::simulation::addresses::matrix::eight_by_eight;
 use ptx_tc::simulation::addresses::{Element, Im2col, Operand, Piece, Swizzle, Tensor, Tile};
 use ptx_tc::simulation::arithmetic::Lanes;
