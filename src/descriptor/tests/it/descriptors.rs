@@ -1,16 +1,16 @@
 //! Descriptors against other encoders, the examples of the ISA and the words of real kernels.
 
-use ptx_tc::descriptor::canonical::{self, CanonicalLayout, Major, PackError, PackedMatrix};
-use ptx_tc::descriptor::field::{FIXED, Known, Layout, RESERVED, Value, Values};
-use ptx_tc::descriptor::idesc_check::{self, Multiply};
-use ptx_tc::descriptor::instruction::{Format, InstructionDescriptor};
-use ptx_tc::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor, SwizzleMode};
-use ptx_tc::descriptor::tmem_address::{self, TensorMemoryAddress};
-use ptx_tc::descriptor::zero_column_mask::{self, ZeroColumnMask};
-use ptx_tc::descriptor::{Check, Features, Generation, matrix_descriptor_encode};
-use ptx_tc::isa::element_types::{ElementType, ScaleType};
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
+use ptx_descriptor::canonical::{self, CanonicalLayout, Major, PackError, PackedMatrix};
+use ptx_descriptor::field::{FIXED, Known, Layout, RESERVED, Value, Values};
+use ptx_descriptor::idesc_check::{self, Multiply};
+use ptx_descriptor::instruction::{Format, InstructionDescriptor};
+use ptx_descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor, SwizzleMode};
+use ptx_descriptor::tmem_address::{self, TensorMemoryAddress};
+use ptx_descriptor::zero_column_mask::{self, ZeroColumnMask};
+use ptx_descriptor::{Check, Features, Generation, matrix_descriptor_encode};
+use ptx_isa::element_types::{ElementType, ScaleType};
+use ptx_isa::targets::{PtxVersion, Target};
+use ptx_isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
 use serde_json::Value as Json;
 use strum::IntoEnumIterator;
 
@@ -167,7 +167,7 @@ fn encode_vector(layout: &'static Layout, fields: &serde_json::Map<String, Json>
 
 #[test]
 fn reference_vectors_encode_and_decode() {
-    let vectors = include_str!("../../fixtures/descriptors/vectors.tsv");
+    let vectors = include_str!("../../../../fixtures/descriptors/vectors.tsv");
     let mut rows = 0;
     for line in vectors.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -342,7 +342,7 @@ fn zero_column_masks_of_the_isa() {
     assert_eq!(mask.sub_masks(32, 129), None);
 }
 
-fn checks(problems: &[ptx_tc::descriptor::Problem]) -> Vec<Check> {
+fn checks(problems: &[ptx_descriptor::Problem]) -> Vec<Check> {
     problems.iter().map(|problem| problem.check).collect()
 }
 
@@ -534,7 +534,7 @@ fn tensor_memory_addresses() {
 #[test]
 fn words_of_real_kernels_have_no_problems() {
     let (mut instructions, mut matrices) = (0, 0);
-    for line in include_str!("../../fixtures/descriptors/kernels.tsv").lines().skip(1) {
+    for line in include_str!("../../../../fixtures/descriptors/kernels.tsv").lines().skip(1) {
         let [descriptor, instruction, value, target] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{line}")
         };

@@ -3,11 +3,11 @@
 use std::fs;
 
 use ptx_check::resolve::operations::Opcode;
-use ptx_tc::simulation::addresses::matrix::eight_by_eight;
-use ptx_tc::simulation::addresses::{Element, Im2col, Operand, Piece, Swizzle, Tensor, Tile};
-use ptx_tc::simulation::arithmetic::Lanes;
+use ptx_simulation::addresses::matrix::eight_by_eight;
+use ptx_simulation::addresses::{Element, Im2col, Operand, Piece, Swizzle, Tensor, Tile};
+use ptx_simulation::arithmetic::Lanes;
 
-use crate::common::root;
+use crate::root;
 
 /// How far a result may be from the hardware's.
 #[derive(Clone, Copy)]

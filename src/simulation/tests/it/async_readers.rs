@@ -1,8 +1,8 @@
 //! Operations beside the threads that read what another warp writes: nothing orders them, whichever comes first.
 
-use ptx_tc::simulation::{Schedule, Verdict};
+use ptx_simulation::{Schedule, Verdict};
 
-use crate::common::simulate;
+use crate::simulate;
 
 /// How something reads the tile, or Tensor Memory, and how its end is seen.
 struct Reader {

@@ -1,15 +1,15 @@
 //! Promises that hold for every descriptor and every word.
 
 use proptest::prelude::*;
-use ptx_tc::descriptor::field::{Known, Layout};
-use ptx_tc::descriptor::idesc_check::{self, Multiply};
-use ptx_tc::descriptor::instruction::{Format, InstructionDescriptor};
-use ptx_tc::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor};
-use ptx_tc::descriptor::zero_column_mask::{self, ZeroColumnMask};
-use ptx_tc::descriptor::{Features, Generation};
-use ptx_tc::isa::element_types::{AccumulatorType, ElementType, ScaleType};
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::isa::vocabulary::Kind;
+use ptx_descriptor::field::{Known, Layout};
+use ptx_descriptor::idesc_check::{self, Multiply};
+use ptx_descriptor::instruction::{Format, InstructionDescriptor};
+use ptx_descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor};
+use ptx_descriptor::zero_column_mask::{self, ZeroColumnMask};
+use ptx_descriptor::{Features, Generation};
+use ptx_isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use ptx_isa::targets::{PtxVersion, Target};
+use ptx_isa::vocabulary::Kind;
 use strum::{IntoEnumIterator, VariantArray};
 
 fn features() -> [Features; 2] {

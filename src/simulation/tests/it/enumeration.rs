@@ -9,9 +9,9 @@ mod program;
 
 use std::collections::BTreeMap;
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, Schedule, Settings, Verdict};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::{Kernel, Schedule, Settings, Verdict};
 
 use exhaustive::Truth;
 use program::{Program, Random};

@@ -1,11 +1,11 @@
 //! Table 39, transcribed a second time and independently, against the table of the library.
 
-use ptx_tc::descriptor::idesc_check::{self, Multiply};
-use ptx_tc::descriptor::{Check, Features};
-use ptx_tc::isa::datapath;
-use ptx_tc::isa::mma_shapes::{self, Variant};
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::isa::vocabulary::{CtaGroup, Kind};
+use ptx_descriptor::idesc_check::{self, Multiply};
+use ptx_descriptor::{Check, Features};
+use ptx_isa::datapath;
+use ptx_isa::mma_shapes::{self, Variant};
+use ptx_isa::targets::{PtxVersion, Target};
+use ptx_isa::vocabulary::{CtaGroup, Kind};
 use strum::IntoEnumIterator;
 
 /// What the table says of one variant: the values of M, whether N is one, and K.

@@ -1,9 +1,9 @@
 //! Kernels of which nobody says what they are launched with: what is found must not rest on numbers that
 //! were made up, and what no launch contradicts must be found.
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, KernelReport, Reason, Settings, Verdict};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::{Kernel, KernelReport, Reason, Settings, Verdict};
 
 fn simulate(text: &str) -> KernelReport {
     let source = Source::new("kernel.ptx", text).unwrap();

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 use std::fs;
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, Settings, Verdict};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::{Kernel, Settings, Verdict};
 
-use crate::common::root;
+use crate::root;
 
 const HEAD: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
@@ -19,7 +19,7 @@ fn run(text: &str) -> Option<String> {
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
     let report = kernel.simulate_assumed(&LaunchFile::default(), &Settings::default()).unwrap();
-    let place = |span: Option<ptx_tc::source::Span>| span.map_or("", |span| source.slice(span));
+    let place = |span: Option<ptx_check::source::Span>| span.map_or("", |span| source.slice(span));
     let reasons = report.reasons.iter().map(|reason| format!("{} `{}`", reason.text, place(reason.span)));
     let findings = report.diagnostics.iter().map(|finding| finding.message.clone());
     (report.verdict != Verdict::Clean).then(|| reasons.chain(findings).collect::<Vec<_>>().join("; "))

@@ -1,9 +1,9 @@
 //! What instructions compute, where the ISA says it in so many words.
 
-use ptx_check::resolve::operations::Opcode;
-use ptx_tc::isa::generic::{Operation, Role};
-use ptx_tc::simulation::arithmetic::Lanes;
-use ptx_tc::simulation::arithmetic::known_bits::{Known, KnownBits};
+use ptx_arithmetic::Lanes;
+use ptx_arithmetic::known_bits::{Known, KnownBits};
+use ptx_isa::generic::{Operation, Role};
+use ptx_resolve::operations::Opcode;
 
 /// What an instruction writes in lane 0, the sources being the same in all lanes.
 fn compute(opcode: &str, sources: &[u64], destinations: usize) -> Vec<u64> {
@@ -152,7 +152,7 @@ fn known_bits_are_those_that_the_machine_computes() {
         random ^ random >> 29
     };
     let (mut judged, mut known) = (0_u64, 0_u64);
-    for row in ptx_tc::isa::generic::rows() {
+    for row in ptx_isa::generic::rows() {
         for _ in 0..200 {
             let mut text = row.name().to_owned();
             for group in row.modifiers {
@@ -218,7 +218,7 @@ fn operands_that_do_not_fit_do_no_harm() {
         (random >> 33) % bound
     };
     let mut computed = 0;
-    for row in ptx_tc::isa::generic::rows() {
+    for row in ptx_isa::generic::rows() {
         for _ in 0..300 {
             let mut text = row.name().to_owned();
             for group in row.modifiers {
