@@ -1,4 +1,4 @@
-//! The command line. Everything is in the library; see [`ptx_tc::cli`].
+//! The program. What it does is in the crate [`ptx_cli`].
 
 use std::process::ExitCode;
 
@@ -8,18 +8,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[cfg(not(windows))]
 fn main() -> ExitCode {
-    ptx_tc::cli::main()
+    ptx_cli::main()
 }
 
 /// The first thread of a program works with the others, and has less room for calls on Windows than they have.
 #[cfg(windows)]
 fn main() -> ExitCode {
     const ROOM: usize = 8 << 20;
-    let run = std::thread::Builder::new().stack_size(ROOM).spawn(ptx_tc::cli::main);
+    let run = std::thread::Builder::new().stack_size(ROOM).spawn(ptx_cli::main);
     match run.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         // What went wrong has been said.
         Ok(Err(_)) => ExitCode::from(2),
-        Err(_) => ptx_tc::cli::main(),
+        Err(_) => ptx_cli::main(),
     }
 }

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use ptx_tc::descriptor::shared_memory::SwizzleMode;
-use ptx_tc::diagnostic::Severity;
-use ptx_tc::instruction::decode::decode_all;
-use ptx_tc::syntax::ast::StatementKind;
-use ptx_tc::{Options, Source, Unit, check};
+use ptx_check::descriptor::shared_memory::SwizzleMode;
+use ptx_check::diagnostic::Severity;
+use ptx_check::instruction::decode::decode_all;
+use ptx_check::syntax::ast::StatementKind;
+use ptx_check::{Options, Source, Unit, check};
 
 mod function;
 mod list;
@@ -109,7 +109,7 @@ impl Tallies {
     ///
     /// # Errors
     /// If a changed module is too large to be checked.
-    pub fn add(&mut self, source: &Source) -> Result<(), ptx_tc::source::SourceError> {
+    pub fn add(&mut self, source: &Source) -> Result<(), ptx_check::source::SourceError> {
         let unit = Unit::new(source);
         let decoded = decode_all(&unit);
         let module = &unit.module;

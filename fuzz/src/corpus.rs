@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{fs, io};
 
-use ptx_tc::syntax::ast::StatementKind;
-use ptx_tc::syntax::lexer::{Token, lex};
-use ptx_tc::{Source, Unit};
+use ptx_check::syntax::ast::StatementKind;
+use ptx_check::syntax::lexer::{Token, lex};
+use ptx_check::{Source, Unit};
 
 /// Pieces of kernels are at most this long: a piece is checked in about a millisecond.
 const LONGEST: usize = 48_000;

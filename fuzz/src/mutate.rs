@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use fastrand::Rng;
-use ptx_tc::syntax::lexer::{Token, lex};
+use ptx_check::syntax::lexer::{Token, lex};
 
 use crate::corpus::{Corpus, HOSTS};
 

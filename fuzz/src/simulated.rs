@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::simulation::{Kernel, Settings, Verdict};
-use ptx_tc::{Options, Source, Unit, check};
+use ptx_check::{Options, Source, Unit, check};
+use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::{Kernel, Settings, Verdict};
 
 mod body;
 mod list;

@@ -1,11 +1,11 @@
 //! The promises.
 
 use fastrand::Rng;
-use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
-use ptx_tc::diagnostic::{Diagnostic, Severity};
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::rules::RULES;
-use ptx_tc::{Options, Report, Source, check};
+use ptx_check::diagnostic::selection::{Layer, RuleSettings, Selector};
+use ptx_check::diagnostic::{Diagnostic, Severity};
+use ptx_check::isa::targets::{PtxVersion, Target};
+use ptx_check::rules::RULES;
+use ptx_check::{Options, Report, Source, check};
 
 pub(crate) mod again;
 pub(crate) mod check;
@@ -97,5 +97,5 @@ fn difference(one: &[Diagnostic], other: &[Diagnostic]) -> Option<String> {
 
 /// The number of syntax errors of a text.
 fn syntax_errors(source: &Source) -> usize {
-    ptx_tc::syntax::parser::parse(source).errors.len()
+    ptx_check::syntax::parser::parse(source).errors.len()
 }

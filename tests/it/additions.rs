@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use ptx_check::suppression::addition::is_excusable;
 use ptx_tc::Options;
 use ptx_tc::fix::allow::{Allowed, allow};
-use ptx_tc::suppression::addition::is_excusable;
 
 use crate::common::{fixtures, options, ptx_tc, run, scratch, stderr, stdout, with_stdin};
 

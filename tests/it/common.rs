@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ptx_check::rules::{RULES, Rule, Scope};
 use ptx_tc::diagnostic::Code;
 use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
 use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::rules::{RULES, Rule, Scope};
 use ptx_tc::simulation::launch::LaunchFile;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings};
 use ptx_tc::{Options, Source, Unit};

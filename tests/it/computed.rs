@@ -2,7 +2,7 @@
 //! instructions on numbers at the edges of what they take. A finding about the lanes of a warp, or about the rounds of
 //! a loop, is only made where the numbers bear it out.
 
-use ptx_tc::resolve::operations::Opcode;
+use ptx_check::resolve::operations::Opcode;
 use ptx_tc::simulation::arithmetic::Lanes;
 use ptx_tc::{Options, Source, check};
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use ptx_check::rules::RULES;
 use ptx_tc::diagnostic::Code;
-use ptx_tc::rules::RULES;
 use ptx_tc::{Source, check};
 use toml::de::DeTable;
 

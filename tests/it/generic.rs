@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use ptx_check::resolve::operations::Opcode;
+use ptx_check::resolve::unit::Unit;
 use ptx_tc::diagnostic::{Ptxas, Severity};
 use ptx_tc::isa::generic::{
     self, Computation, Demand, Form, Modifier, Operation, Presence, Role, Targets, Term, TypeRule,
 };
 use ptx_tc::isa::targets::Target;
-use ptx_tc::resolve::operations::Opcode;
-use ptx_tc::resolve::unit::Unit;
 use ptx_tc::syntax::ast::{Operand, OperandKind};
 use ptx_tc::{Options, Source, check};
 use strum::IntoEnumIterator;

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use ptx_check::rules::RULES;
 use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
 use ptx_tc::diagnostic::{Applicability, Ptxas, Severity};
 use ptx_tc::fix::fix;
 use ptx_tc::instruction::decode::decode_all;
-use ptx_tc::rules::RULES;
 use ptx_tc::{Document, Options, Report, Source, check};
 
 fn checked(path: &Path) -> (Source, Report) {

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use ptx_tc::analysis::registers::{self, Access};
+use ptx_check::analysis::registers::{self, Access};
+use ptx_check::resolve::symbols::{Resolution, SymbolKind};
 use ptx_tc::instruction::decode::{Decoded, Decoder};
 use ptx_tc::isa::generic::Control;
-use ptx_tc::resolve::symbols::{Resolution, SymbolKind};
 use ptx_tc::syntax::ast::StatementKind;
 use ptx_tc::{Source, Unit};
 

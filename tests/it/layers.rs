@@ -1,31 +1,71 @@
-//! What Cargo cannot hold: inside a crate, modules look down the picture of `src/lib.rs` only, and no family of
-//! rules names another. Which crate may name which is in their manifests.
+//! What Cargo cannot hold: the pictures in the documentation are those of the manifests, modules of the checker only
+//! use modules below them, and no family of rules uses another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::root;
 
-/// The crates that consist of several layers.
-const CRATES: [&str; 2] = ["src", "src/checker/src"];
+/// The crate that consists of several layers.
+const CHECKER: &str = "src/checker/src";
 
-/// The picture of the layers in `lib.rs`, from the top down. Modules in one line do not know each other.
-fn picture() -> Vec<Vec<String>> {
-    let text = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+/// The picture of the layers in a `lib.rs`, from the top down. The names of one line do not use each other.
+fn picture(file: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join(file)).unwrap();
     let picture =
         text.split_once("//! # The layers").and_then(|(_, rest)| rest.split_once("```text\n")).unwrap().1;
     let lines = picture.lines().take_while(|line| !line.contains("```"));
     let layers = lines.map(|line| {
         let line = line.strip_prefix("//!").unwrap().trim_start();
-        let modules = line.split_once("  ").map_or(line, |(modules, _)| modules);
-        modules.split(", ").map(str::to_owned).collect()
+        let names = line.split_once("  ").map_or(line, |(names, _)| names);
+        names.split(", ").map(str::to_owned).collect()
     });
     layers.collect()
 }
 
+/// The line of a picture that has a name, from the top.
+fn layer(picture: &[Vec<String>], name: &str) -> usize {
+    let layer = picture.iter().position(|layer| layer.iter().any(|it| it == name));
+    layer.unwrap_or_else(|| panic!("the picture does not have `{name}`"))
+}
+
+/// The crates that a manifest names for what is built from it, as the picture names them.
+fn dependencies(manifest: &Path) -> Vec<String> {
+    let text = fs::read_to_string(manifest).unwrap();
+    let rest = text.split_once("\n[dependencies]\n").map_or("", |(_, rest)| rest);
+    let table = rest.split_once("\n[").map_or(rest, |(table, _)| table);
+    let paths = table.lines().filter_map(|line| line.split_once("path = \"")?.1.split_once('"'));
+    paths.map(|(path, _)| path.rsplit('/').next().unwrap().replace("grammar", "syntax")).collect()
+}
+
+#[test]
+fn the_picture_is_that_of_the_manifests() {
+    let picture = picture("src/lib.rs");
+    let folders = fs::read_dir(root().join("src")).unwrap().map(|entry| entry.unwrap().path());
+    let mut crates: Vec<(String, PathBuf)> = folders
+        .filter(|path| path.is_dir())
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
+        .collect();
+    crates.push(("syntax".to_owned(), root().join("grammar")));
+    assert_eq!(crates.len(), picture.iter().flatten().count(), "names in the picture");
+    let mut seen = 0;
+    let mut violated = Vec::new();
+    for (name, path) in &crates {
+        let at = layer(&picture, name);
+        for dependency in dependencies(&path.join("Cargo.toml")) {
+            seen += 1;
+            if layer(&picture, &dependency) <= at {
+                violated.push(format!("{name} depends on {dependency}"));
+            }
+        }
+    }
+    assert!(seen > 40, "{seen} dependencies: they are not found any more");
+    assert!(violated.is_empty(), "{violated:#?}");
+}
+
 /// What the `lib.rs` of the checker says itself, which is about checks.
 fn of_check() -> Vec<String> {
-    let text = code(&root().join("src/checker/src/lib.rs"));
+    let text = code(&root().join(CHECKER).join("lib.rs"));
     let items = ["pub struct ", "pub enum ", "pub fn ", "pub trait ", "pub type "];
     let names = text.lines().filter_map(|line| items.iter().find_map(|item| line.strip_prefix(item)));
     names.map(|rest| first_name(rest).to_owned()).collect()
@@ -82,7 +122,7 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code of a file without its own tests, which may look wherever they like, and stand at its end.
+/// The code of a file without its own tests, which may use everything, and are at its end.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let (code, tests) = text.split_once("#[cfg(test)]\nmod tests").unwrap_or((&text, ";"));
@@ -99,8 +139,6 @@ fn all(directory: &str) -> Vec<(String, String)> {
     let source = root().join(directory);
     let mut paths = Vec::new();
     files(&source, &mut paths);
-    // Other crates lie in it, too.
-    paths.retain(|path| !path.strip_prefix(&source).unwrap().iter().any(|part| part == "src"));
     let module = |path: &Path| {
         let path = path.strip_prefix(&source).unwrap().with_extension("");
         path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("::")
@@ -110,49 +148,42 @@ fn all(directory: &str) -> Vec<(String, String)> {
 
 #[test]
 fn no_module_names_one_above_it() {
-    let (picture, of_check) = (picture(), of_check());
-    let layer = |module: &str| picture.iter().rposition(|layer| layer.iter().any(|it| it == module));
-    let mut wrong = Vec::new();
+    let (picture, of_check) = (picture("src/checker/src/lib.rs"), of_check());
+    let mut violated = Vec::new();
     let mut seen = 0;
-    for directory in CRATES {
-        for (module, text) in all(directory) {
-            let own = module.split("::").next().unwrap();
-            if matches!(own, "lib" | "main") {
+    for (module, text) in all(CHECKER) {
+        let own = module.split("::").next().unwrap();
+        if own == "lib" {
+            continue;
+        }
+        let at = layer(&picture, own);
+        for name in named(&text) {
+            let name = if of_check.iter().any(|it| it == name) { "check" } else { name };
+            let is_module = root().join(CHECKER).join(name).with_extension("rs").exists();
+            if name == own || !is_module {
                 continue;
             }
-            let at = layer(own).unwrap_or_else(|| panic!("`{own}` has no place in the picture of lib.rs"));
-            for name in named(&text) {
-                let is_of_check = directory == "src/checker/src" && of_check.iter().any(|it| it == name);
-                let name = if is_of_check { "check" } else { name };
-                let is_module = root().join(directory).join(name).with_extension("rs").exists();
-                if name == own || !is_module {
-                    continue;
-                }
-                seen += 1;
-                let below = layer(name).unwrap_or_else(|| panic!("`{name}` has no place in the picture"));
-                if below <= at {
-                    wrong.push(format!("{module} names {name}"));
-                }
+            seen += 1;
+            if layer(&picture, name) <= at {
+                violated.push(format!("{module} names {name}"));
             }
         }
     }
     assert!(seen > 100, "{seen} names: they are not found any more");
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(violated.is_empty(), "{violated:#?}");
 }
 
-/// Whoever names what stands above says `crate::`, so that it is seen.
+/// A module that uses another above its parent says `crate::`, so that the test before sees it.
 #[test]
-fn nobody_reaches_over_their_parent() {
-    let mut wrong = Vec::new();
-    for directory in CRATES {
-        for (module, text) in all(directory) {
-            let is_at_top = !module.contains("::") && module != "lib";
-            if text.contains("super::super") || is_at_top && text.contains("super::") {
-                wrong.push(module);
-            }
+fn no_module_reaches_over_its_parent() {
+    let mut violated = Vec::new();
+    for (module, text) in all(CHECKER) {
+        let is_at_top = !module.contains("::") && module != "lib";
+        if text.contains("super::super") || is_at_top && text.contains("super::") {
+            violated.push(module);
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(violated.is_empty(), "{violated:#?}");
 }
 
 #[test]
@@ -167,17 +198,17 @@ fn paths_are_read() {
 
 #[test]
 fn families_of_rules_are_leaves() {
-    let mut wrong = Vec::new();
-    for (module, text) in all("src/checker/src").iter().filter(|(module, _)| module.starts_with("rules::")) {
+    let mut violated = Vec::new();
+    for (module, text) in all(CHECKER).iter().filter(|(module, _)| module.starts_with("rules::")) {
         let own = module.split("::").nth(1).unwrap();
         for (at, _) in text.match_indices("crate::rules::") {
             let rest = &text[at + "crate::rules::".len()..];
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            let is_family = end > 0 && root().join("src/checker/src/rules").join(&rest[..end]).is_dir();
+            let is_family = end > 0 && root().join(CHECKER).join("rules").join(&rest[..end]).is_dir();
             if is_family && rest[..end] != *own {
-                wrong.push(format!("{module} names {}", &rest[..end]));
+                violated.push(format!("{module} names {}", &rest[..end]));
             }
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(violated.is_empty(), "{violated:#?}");
 }

@@ -4,19 +4,13 @@
 mod common;
 
 mod additions;
-mod arithmetic;
-mod assumed_launches;
-mod async_readers;
 mod cli;
 mod command_line;
 mod computed;
 mod coverage;
 mod debug;
 mod descriptor_cli;
-mod descriptor_properties;
-mod descriptors;
 mod documented;
-mod enumeration;
 mod event_order;
 #[cfg(unix)]
 mod fixes;
@@ -26,8 +20,6 @@ mod fuzz;
 mod generic;
 mod grids;
 mod growth;
-mod hardware;
-mod hardware_runs;
 mod host;
 mod incremental;
 mod injected_bugs;
@@ -39,7 +31,6 @@ mod layout;
 mod limits;
 mod lsp;
 mod many_findings;
-mod mma_shapes;
 mod pictures;
 mod provenance;
 mod robustness;

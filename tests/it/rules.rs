@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use ptx_check::rules::{RULES, Scope};
+use ptx_render::{Checked, Format};
 use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::rules::{RULES, Scope};
 use ptx_tc::{Options, Source, check};
 
 use crate::common::{excerpt_options, fixtures as fixtures_of_rules, options};
@@ -53,7 +53,7 @@ fn fixtures() {
             assert!(found.contains(&code), "{code}/{name}: found {found:?}");
             assert!(found.iter().all(|it| *it == code), "{code}/{name}: found {found:?}");
             let mut text = Vec::new();
-            render::render(std::slice::from_ref(&file), Format::Human, false, &mut text).unwrap();
+            ptx_render::render(std::slice::from_ref(&file), Format::Human, false, &mut text).unwrap();
             insta::with_settings!({ omit_expression => true, input_file => path, snapshot_suffix => "", prepend_module_to_snapshot => false }, {
                 insta::assert_snapshot!(format!("{code}_{name}"), String::from_utf8(text).unwrap());
             });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::rules::{RULES, Scope};
+use ptx_check::rules::{RULES, Scope};
 use ptx_tc::simulation::launch::LaunchFile;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use ptx_tc::{Source, Unit};

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use ptx_tc::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
-use ptx_tc::render::simulation::Simulated;
-use ptx_tc::render::timeline::Look;
-use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
-use ptx_tc::simulation::{Kernel, Settings};
-use ptx_tc::{Options, Report, Source, Unit, check};
+use ptx_check::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
+use ptx_check::{Options, Report, Source, Unit, check};
+use ptx_render::simulation::Simulated;
+use ptx_render::timeline::Look;
+use ptx_render::{Checked, Format};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::{Kernel, Settings};
 
 use crate::{Result, root};
 
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 /// By which editors complete `ptx-tc.toml`.
 fn schema() -> Result<String> {
-    Ok(serde_json::to_string_pretty(&ptx_tc::config::schema())? + "\n")
+    Ok(serde_json::to_string_pretty(&ptx_config::schema())? + "\n")
 }
 
 /// A finding as the terminal shows it.
@@ -66,7 +66,7 @@ fn picture(name: &str) -> Result<String> {
     let source = Source::new(name, text)?;
     let report = check(&source, &Options::default());
     let mut colored = Vec::new();
-    render::render(&[Checked::new(source, report)], Format::Human, true, &mut colored)?;
+    ptx_render::render(&[Checked::new(source, report)], Format::Human, true, &mut colored)?;
     Ok(svg::terminal(&format!("ptx-tc check {name}"), &String::from_utf8(colored)?))
 }
 
@@ -83,7 +83,7 @@ fn picture_of_run(name: &str) -> Result<String> {
     let look = Look { color: true, width: PICTURE };
     let checked = Checked::new(source, Report::default());
     let simulated = [Simulated { report, written: Vec::new(), seconds: 0.0 }];
-    render::simulation::human(checked, &simulated, true, Some(look), &mut colored)?;
+    ptx_render::simulation::human(checked, &simulated, true, Some(look), &mut colored)?;
     let lines: Vec<String> = String::from_utf8(colored)?.lines().map(|line| cut(line, PICTURE)).collect();
     let command = format!("ptx-tc simulate {name} --launch gemm.toml --timeline");
     Ok(svg::terminal(&command, &lines.join("\n")))

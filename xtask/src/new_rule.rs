@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::rules::Scope;
+use ptx_check::diagnostic::{Ptxas, Severity};
+use ptx_check::rules::Scope;
 
 use crate::{Result, root};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ptx_tc::Source;
-use ptx_tc::instruction::decode::Decoded;
-use ptx_tc::instruction::{Address, Base, Instruction, Mma};
-use ptx_tc::isa::vocabulary::Operation;
-use ptx_tc::source::Span;
-use ptx_tc::syntax::ast::Type;
+use ptx_check::Source;
+use ptx_check::instruction::decode::Decoded;
+use ptx_check::instruction::{Address, Base, Instruction, Mma};
+use ptx_check::isa::vocabulary::Operation;
+use ptx_check::source::Span;
+use ptx_check::syntax::ast::Type;
 
 /// Text to put in place of a range.
 pub(super) type Edit = (Range<usize>, String);

@@ -1,8 +1,8 @@
 //! The bugs that are put into functions, and what finds them.
 
-use ptx_tc::instruction::Instruction;
-use ptx_tc::isa::vocabulary::{CtaGroup, Operation, Slot};
-use ptx_tc::source::Span;
+use ptx_check::instruction::Instruction;
+use ptx_check::isa::vocabulary::{CtaGroup, Operation, Slot};
+use ptx_check::source::Span;
 
 use super::function::{Edit, Function, n_cols};
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use ptx_tc::Unit;
-use ptx_tc::syntax::ast::StatementKind;
+use ptx_check::Unit;
+use ptx_check::syntax::ast::StatementKind;
 
 /// Text to put in place of a range.
 pub(super) type Edit = (Range<usize>, String);

@@ -1,7 +1,7 @@
 //! After any changes, a check that remembers the one before finds what a check of its own finds.
 
 use fastrand::Rng;
-use ptx_tc::{Memory, Options, Source, Unit, check_unit, check_unit_again};
+use ptx_check::{Memory, Options, Source, Unit, check_unit, check_unit_again};
 
 use super::{difference, options};
 use crate::{Case, mutate};

@@ -1,8 +1,8 @@
 //! A check ends, says the same twice, and its findings lie within the text.
 
 use fastrand::Rng;
-use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::{Source, check};
+use ptx_check::{Source, check};
+use ptx_render::{Checked, Format};
 
 use super::{is_sound, options};
 use crate::Case;
@@ -21,7 +21,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         let format = random.choice(formats).unwrap_or(Format::Human);
         let mut out = Vec::new();
         let files = [Checked::new(source, report)];
-        render::render(&files, format, random.bool(), &mut out).map_err(|error| error.to_string())?;
+        ptx_render::render(&files, format, random.bool(), &mut out).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Descriptors are what they were encoded from, and every word can be decoded and printed.
 
 use fastrand::Rng;
-use ptx_tc::descriptor::field::{Known, Layout};
-use ptx_tc::descriptor::idesc_check::{self, Multiply};
-use ptx_tc::descriptor::instruction::{Format, InstructionDescriptor};
-use ptx_tc::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor};
-use ptx_tc::descriptor::zero_column_mask::{self, ZeroColumnMask};
-use ptx_tc::descriptor::{Features, Generation, Problem, tmem_address};
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::isa::vocabulary::Kind;
+use ptx_check::descriptor::field::{Known, Layout};
+use ptx_check::descriptor::idesc_check::{self, Multiply};
+use ptx_check::descriptor::instruction::{Format, InstructionDescriptor};
+use ptx_check::descriptor::shared_memory::{self, Matrix, SharedMemoryDescriptor};
+use ptx_check::descriptor::zero_column_mask::{self, ZeroColumnMask};
+use ptx_check::descriptor::{Features, Generation, Problem, tmem_address};
+use ptx_check::isa::targets::{PtxVersion, Target};
+use ptx_check::isa::vocabulary::Kind;
 use strum::IntoEnumIterator;
 
 use crate::Case;

@@ -1,9 +1,9 @@
 //! Formatting keeps every token and comment, and formatting again changes nothing.
 
 use fastrand::Rng;
-use ptx_tc::Options;
-use ptx_tc::lsp::testing::Document;
-use ptx_tc::syntax::lexer::lex;
+use ptx_check::Options;
+use ptx_check::syntax::lexer::lex;
+use ptx_lsp::testing::Document;
 use serde_json::json;
 
 use crate::Case;

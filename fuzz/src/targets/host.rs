@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use ptx_tc::diagnostic::Applicability;
-use ptx_tc::fix::{self, allow};
-use ptx_tc::source::Span;
-use ptx_tc::{Document, Source, check};
+use ptx_check::diagnostic::Applicability;
+use ptx_check::source::Span;
+use ptx_check::{Document, Source, check};
+use ptx_fix::allow;
 
 use super::{is_sound, lie_within, options, syntax_errors};
 use crate::Case;
@@ -29,7 +29,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         };
     }
     let allowed = if random.bool() { Applicability::Safe } else { Applicability::Unsafe };
-    let fixed = fix::fix(&name, case.text.clone(), &options, allowed).map_err(|it| it.to_string())?;
+    let fixed = ptx_fix::fix(&name, case.text.clone(), &options, allowed).map_err(|it| it.to_string())?;
     lie_within(fixed.source.text(), &fixed.report.diagnostics)?;
     if fixed.applied == 0 {
         return if fixed.bytes == case.text { Ok(()) } else { Err("changed without a fix".to_owned()) };
@@ -38,7 +38,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     if behind.written != before.written || behind.all < before.all || behind.errors > before.errors {
         return Err(format!("before fixing: {before:?}, behind it: {behind:?}"));
     }
-    let again = fix::fix(&name, fixed.bytes, &options, allowed).map_err(|it| it.to_string())?;
+    let again = ptx_fix::fix(&name, fixed.bytes, &options, allowed).map_err(|it| it.to_string())?;
     match again.applied {
         0 => Ok(()),
         more => Err(format!("{} fixes ({allowed}), and {more} more the second time", fixed.applied)),

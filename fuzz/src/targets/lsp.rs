@@ -2,8 +2,8 @@
 //! answer to every request.
 
 use fastrand::Rng;
-use ptx_tc::lsp::testing::Document;
-use ptx_tc::{Options, Source, check};
+use ptx_check::{Options, Source, check};
+use ptx_lsp::testing::Document;
 use serde_json::{Value, json};
 
 use super::{difference, lie_within};

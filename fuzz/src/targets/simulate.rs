@@ -2,11 +2,11 @@
 //! within the text; running it again, or keeping what happens, changes nothing.
 
 use fastrand::Rng;
-use ptx_tc::render::simulation::Simulated;
-use ptx_tc::render::{timeline, trace};
-use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
-use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, kernels};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_render::simulation::Simulated;
+use ptx_render::{timeline, trace};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, kernels};
 
 use crate::Case;
 

@@ -1,7 +1,20 @@
 //! The checker: the text of a file becomes findings, and nothing else happens.
 //!
 //! It is the part of `ptx-tc` without a command line, formats, an editor's protocol or a machine that runs
-//! kernels; the documentation of that crate draws how the data flows through both, and which layer knows which.
+//! kernels; the documentation of that crate draws how the data flows through both, and which crate depends on which.
+//!
+//! # The layers
+//!
+//! A module only uses modules in lines below its own.
+//!
+//! ```text
+//!  check          runs the stages, component by component
+//!  suppression    comments that silence rules
+//!  rules          one file each, in families that do not depend on each other
+//!  diagnostic     what a finding is, and what rules are called
+//! ```
+//!
+//! # Use
 //!
 //! ```
 //! use ptx_check::{Options, Source, check};
@@ -16,22 +29,15 @@
 
 mod check;
 pub mod diagnostic;
-// For the task that writes the pages of the rules, and for the tests of their fixtures.
-#[doc(hidden)]
 pub mod rules;
-// For the tests of what can be silenced.
-#[doc(hidden)]
 pub mod suppression;
 
-pub use check::{Document, Memory, check_unit, check_unit_again};
-pub use ptx_analysis::{self as analysis, description};
-// For reports that do not come from [`check`].
-#[doc(hidden)]
-pub use check::locate;
+pub use check::{Document, Memory, check_unit, check_unit_again, locate};
 use description::Description;
 use diagnostic::selection::RuleSettings;
 use diagnostic::{Applicability, Diagnostic, Fix, Omitted, Severity};
 use isa::targets::{PtxVersion, Target};
+pub use ptx_analysis::{self as analysis, description};
 pub use ptx_descriptor as descriptor;
 pub use ptx_host as host;
 pub use ptx_isa as isa;

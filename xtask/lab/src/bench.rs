@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use ptx_tc::instruction::decode::decode_all;
-use ptx_tc::syntax::{lexer, parser};
-use ptx_tc::{Options, Source, check};
+use ptx_check::instruction::decode::decode_all;
+use ptx_check::syntax::{lexer, parser};
+use ptx_check::{Options, Source, check};
 
 use ptx_tc_fuzz::shapes;
 
@@ -86,9 +86,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             black_box(check(&source, &Options::default()));
         })
     });
-    let unit = ptx_tc::Unit::new(&source);
+    let unit = ptx_check::Unit::new(&source);
     let resolving = measure(&|| {
-        black_box(ptx_tc::resolve::symbols::Symbols::new(&unit.source, &unit.module));
+        black_box(ptx_check::resolve::symbols::Symbols::new(&unit.source, &unit.module));
     });
     let decoding = measure(&|| {
         black_box(decode_all(&unit));

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::simulation::launch::LaunchFile;
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::LaunchFile;
 use ptx_tc_fuzz::bugs::{BUGS, Choice, Tallies};
 use ptx_tc_fuzz::simulated;
 use rayon::prelude::*;

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::diagnostic::Severity;
-use ptx_tc::host::Language;
-use ptx_tc::simulation::Settings;
-use ptx_tc::{Document, Options, Source};
+use ptx_check::diagnostic::Severity;
+use ptx_check::host::Language;
+use ptx_check::{Document, Options, Source};
+use ptx_simulation::Settings;
 use rayon::prelude::*;
 
 use crate::Result;

@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use ptx_tc::Source;
-use ptx_tc::isa::generic::{
+use ptx_check::Source;
+use ptx_check::isa::generic::{
     self, Form, Geometry, Modifier, OperandSlot, Operation, Pair, Role, Row, Shape, Space, SpaceRule, Type,
     TypeRule,
 };
-use ptx_tc::isa::targets::{PtxVersion, Target};
-use ptx_tc::resolve::operations::Opcode;
-use ptx_tc::resolve::unit::Unit;
+use ptx_check::isa::targets::{PtxVersion, Target};
+use ptx_check::resolve::operations::Opcode;
+use ptx_check::resolve::unit::Unit;
 
 use crate::oracle::Case;
 use crate::oracle::assembler::Assembler;

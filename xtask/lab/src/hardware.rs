@@ -13,7 +13,7 @@ use std::process::Command;
 
 use forms::{Form, Source};
 use inputs::{Random, ones};
-use ptx_tc::isa::generic::Type;
+use ptx_check::isa::generic::Type;
 
 use crate::{Result, root, target_directory};
 

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use ptx_tc::diagnostic::{Diagnostic, Ptxas, Severity};
-use ptx_tc::isa::targets::{PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
-use ptx_tc::{Options, Source, check};
+use ptx_check::diagnostic::{Diagnostic, Ptxas, Severity};
+use ptx_check::isa::targets::{PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
+use ptx_check::{Options, Source, check};
 
 use crate::Result;
 
@@ -65,7 +65,7 @@ impl Case {
     fn operation(&self) -> String {
         let words = self.statement.split_once("tcgen05.").map_or("", |(_, words)| words);
         let word = words.split(['.', ' ', ';']).next().unwrap_or_default();
-        let known = ptx_tc::isa::tensor::INSTRUCTIONS
+        let known = ptx_check::isa::tensor::INSTRUCTIONS
             .iter()
             .any(|form| form.operation.name().split('.').next() == Some(word));
         if known { word.to_owned() } else { "(none)".to_owned() }

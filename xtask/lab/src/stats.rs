@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ptx_tc::description::Word;
-use ptx_tc::{Options, Source, check};
+use ptx_check::description::Word;
+use ptx_check::{Options, Source, check};
 
 use crate::{Result, root};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ptx_tc::diagnostic::{Code, Ptxas};
+use ptx_check::diagnostic::{Code, Ptxas};
 use toml::de::{DeTable, DeValue};
 
 use crate::Result;

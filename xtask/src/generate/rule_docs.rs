@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::rules::{RULES, Rule};
+use ptx_check::diagnostic::{Ptxas, Severity};
+use ptx_check::rules::{RULES, Rule};
 
 use crate::{Result, root};
 

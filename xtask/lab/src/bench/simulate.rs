@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
-use ptx_tc::simulation::{Kernel, KernelReport, Settings, kernels};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::{Kernel, KernelReport, Settings, kernels};
 
 use crate::{Result, root};
 

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use ptx_tc::diagnostic::{Code, Ptxas, Severity};
-use ptx_tc::isa::targets::Target;
-use ptx_tc::{Document, Options, Source};
+use ptx_check::diagnostic::{Code, Ptxas, Severity};
+use ptx_check::isa::targets::Target;
+use ptx_check::{Document, Options, Source};
 
 use super::packages::{COMPILED, Compiled, ENVIRONMENT};
 use crate::oracle::assembler::Assembler;

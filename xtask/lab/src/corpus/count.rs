@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ptx_tc::host::Language;
+use ptx_check::host::Language;
 
 use crate::Result;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_tc::diagnostic::Severity;
+use ptx_check::diagnostic::Severity;
 
 use super::Tally;
 use super::compiled::Modules;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use ptx_tc::diagnostic::Severity;
+use ptx_check::diagnostic::Severity;
 
 use super::compiled::Modules;
 use super::packages::{Compiled, Package};

@@ -11,9 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ptx_tc::simulation::launch::{LaunchError, LaunchFile};
-use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
-use ptx_tc::{Source, Unit};
+use ptx_check::{Source, Unit};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use rayon::prelude::*;
 
 use super::compiled;
@@ -114,7 +114,7 @@ fn module(path: &Path, settings: &Settings) -> Result<Vec<Ran>> {
             Some(launch) => under(&lowered, launch, settings)?,
             None => lowered.simulate_assumed(&LaunchFile::default(), settings).map_err(text)?,
         };
-        let line = |span: Option<ptx_tc::source::Span>| {
+        let line = |span: Option<ptx_check::source::Span>| {
             span.map_or(0, |span| source.position(span.start).line as usize)
         };
         let first = report.diagnostics.first().map(|it| it.primary.span);

@@ -1,6 +1,6 @@
 //! Differences between the table and the assembler that are understood.
 
-use ptx_tc::isa::generic::{Modifier, Operation, Space, Type};
+use ptx_check::isa::generic::{Modifier, Operation, Space, Type};
 
 /// Why no statement with this word is accepted that the search can make.
 pub(crate) fn never_accepted(operation: Operation, word: Option<Modifier>) -> Option<&'static str> {

@@ -11,15 +11,15 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::isa::generic::{Row, rows_starting_with};
-use ptx_tc::isa::special_registers::Special;
-use ptx_tc::isa::targets::{PtxVersion, TARGETS, Target, VERSIONS};
-use ptx_tc::resolve::operations::Opcode;
-use ptx_tc::resolve::symbols::{Resolution, SymbolKind};
-use ptx_tc::resolve::unit::Unit;
-use ptx_tc::syntax::ast::{OperandKind, RawInstruction, StateSpace, Type};
-use ptx_tc::{Options, Source, check};
+use ptx_check::diagnostic::{Ptxas, Severity};
+use ptx_check::isa::generic::{Row, rows_starting_with};
+use ptx_check::isa::special_registers::Special;
+use ptx_check::isa::targets::{PtxVersion, TARGETS, Target, VERSIONS};
+use ptx_check::resolve::operations::Opcode;
+use ptx_check::resolve::symbols::{Resolution, SymbolKind};
+use ptx_check::resolve::unit::Unit;
+use ptx_check::syntax::ast::{OperandKind, RawInstruction, StateSpace, Type};
+use ptx_check::{Options, Source, check};
 use rayon::prelude::*;
 
 use crate::oracle::assembler::{Assembler, CRASH, Verdict};
@@ -350,7 +350,7 @@ fn modules_in(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 fn of_module(source: &Source) -> BTreeMap<String, Parts> {
     let unit = Unit::new(source);
     let mut found = BTreeMap::new();
-    let first = |headers: &[ptx_tc::syntax::ast::Header]| {
+    let first = |headers: &[ptx_check::syntax::ast::Header]| {
         let header = headers.first()?;
         let operand = unit.module.operands(header.operands).first()?;
         Some(source.slice(operand.span()).trim().to_owned())

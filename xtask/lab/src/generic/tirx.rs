@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-use ptx_tc::isa::targets::{PtxVersion, Target};
+use ptx_check::isa::targets::{PtxVersion, Target};
 use rayon::prelude::*;
 
 use super::mistakes;

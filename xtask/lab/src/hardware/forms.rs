@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ptx_tc::isa::generic::{Form as Looks, Modifier, OperandSlot, Pair, Part, Role, Type, TypeRule};
-use ptx_tc::resolve::operations::Opcode;
+use ptx_check::isa::generic::{Form as Looks, Modifier, OperandSlot, Pair, Part, Role, Type, TypeRule};
+use ptx_check::resolve::operations::Opcode;
 
 /// A form of an instruction: what stands in the program, and which registers it reads and writes.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Form {
                     form.destinations.push(Type::Pred);
                 }
             } else {
-                let is_third_of_minimum = slot.presence == ptx_tc::isa::generic::Presence::Optional;
+                let is_third_of_minimum = slot.presence == ptx_check::isa::generic::Presence::Optional;
                 if is_third_of_minimum {
                     continue;
                 }

@@ -1,6 +1,6 @@
 //! What the hardware is given.
 
-use ptx_tc::isa::generic::{Interpretation, Type};
+use ptx_check::isa::generic::{Interpretation, Type};
 
 /// Numbers that look random, the same on every machine.
 pub(crate) struct Random(u64);

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptx_tc::isa::targets::{PtxVersion, Target};
+use ptx_check::isa::targets::{PtxVersion, Target};
 
 use super::{Case, module};
 use crate::{Result, target_directory};

@@ -1,9 +1,9 @@
 //! Statements as the instruction table has them.
 
-use ptx_tc::instruction::form::Qualifiers;
-use ptx_tc::isa::tensor::{INSTRUCTIONS, InstructionForm, OperandClass, OperandSlot};
-use ptx_tc::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
-use ptx_tc::source::{Span, Spanned};
+use ptx_check::instruction::form::Qualifiers;
+use ptx_check::isa::tensor::{INSTRUCTIONS, InstructionForm, OperandClass, OperandSlot};
+use ptx_check::isa::vocabulary::{LdShape, Num, Operation, Qualifier};
+use ptx_check::source::{Span, Spanned};
 
 /// A statement in pieces, so that it can be bent.
 #[derive(Clone, Debug)]
@@ -47,8 +47,8 @@ pub(crate) fn form(random: &mut fastrand::Rng) -> Form {
         // Most combinations of an mma are not legal; try again, but keep some.
         let case = super::Case {
             statement: form.text(),
-            target: ptx_tc::isa::targets::Target::a(107),
-            version: ptx_tc::isa::targets::PtxVersion::LATEST,
+            target: ptx_check::isa::targets::Target::a(107),
+            version: ptx_check::isa::targets::PtxVersion::LATEST,
         };
         if random.u8(..10) == 0 || super::predicts_acceptance(&case.check()) {
             return form;

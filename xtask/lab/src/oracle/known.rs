@@ -4,7 +4,7 @@
 //! difference. Here is what is left: spellings that ptxas accepts by accident, which ptx-tc
 //! refuses with a rule that otherwise agrees.
 
-use ptx_tc::diagnostic::{Diagnostic, Ptxas};
+use ptx_check::diagnostic::{Diagnostic, Ptxas};
 
 use super::Case;
 

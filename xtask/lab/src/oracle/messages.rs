@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use ptx_tc::render::{self, Checked, Format};
-use ptx_tc::{Options, Source, check};
+use ptx_check::{Options, Source, check};
+use ptx_render::{Checked, Format};
 
 use super::assembler::Assembler;
 use crate::{Result, root};
 
 /// Prints, for the first invalid fixture of each rule, what ptxas and ptx-tc say.
 pub(crate) fn print(assembler: &Assembler) -> Result<bool> {
-    for rule in ptx_tc::rules::RULES {
+    for rule in ptx_check::rules::RULES {
         let directory = root().join("fixtures/rules").join(rule.code.as_str());
         let mut fixtures: Vec<_> = fs::read_dir(&directory)?
             .flatten()
@@ -32,7 +32,7 @@ pub(crate) fn print(assembler: &Assembler) -> Result<bool> {
             let source = Source::new(name, text)?;
             let report = check(&source, &Options::default());
             let mut rendered = Vec::new();
-            render::render(&[Checked::new(source, report)], Format::Human, false, &mut rendered)?;
+            ptx_render::render(&[Checked::new(source, report)], Format::Human, false, &mut rendered)?;
             println!("{}", String::from_utf8_lossy(&rendered));
         }
     }

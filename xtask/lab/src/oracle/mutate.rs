@@ -1,7 +1,7 @@
 //! Statements bent: one to three things about a legal one are changed.
 
-use ptx_tc::isa::tensor::INSTRUCTIONS;
-use ptx_tc::isa::vocabulary::Qualifier;
+use ptx_check::isa::tensor::INSTRUCTIONS;
+use ptx_check::isa::vocabulary::Qualifier;
 
 use super::enumerate::Form;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use ptx_tc::isa::targets::Target;
+use ptx_check::isa::targets::Target;
 
 use super::assembler::Assembler;
 use super::{Case, cases, known, predicts_acceptance};

@@ -1,0 +1,453 @@
+//! `ptx-tc simulate`
+
+use std::fs;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use indicatif::ProgressBar;
+use ptx_check::diagnostic::{Diagnostic, Severity};
+use ptx_check::locate;
+use ptx_check::source::Source;
+use ptx_check::suppression::Suppressions;
+use ptx_check::words::{called, declaration, demangled};
+use ptx_check::{Report, Unit};
+use ptx_render::Checked;
+use ptx_render::simulation::{self as render, Simulated, Written};
+use ptx_render::{timeline, trace};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules};
+
+use crate::check::RuleArguments;
+use crate::input::{self, Input};
+use crate::{Outcome, output_error, use_color};
+
+/// Before somebody who waits is told something.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between what they are told.
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// Run kernels without a GPU, and find hangs and races.
+#[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct Simulate {
+    /// The PTX, or `-` for standard input.
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+    /// Run this kernel instead of all: its symbol, or its name in C++ as far as that tells it from the others.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// What the kernel is launched with; without it a launch is assumed.
+    #[arg(long, value_name = "TOML")]
+    launch: Option<PathBuf>,
+    /// CTAs of the grid.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    grid: Option<Vec<u32>>,
+    /// Threads of a CTA.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    block: Option<Vec<u32>>,
+    /// CTAs of a cluster.
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    cluster: Option<Vec<u32>>,
+    /// Run one cluster of the grid, or a range such as `4..8`, instead of all; needs a launch file.
+    #[arg(long, value_name = "N", value_parser = clusters, conflicts_with = "all")]
+    cluster_index: Option<Range<u32>>,
+    /// Run all clusters of the grid: the default.
+    #[arg(long)]
+    all: bool,
+    /// When asynchronous operations take effect.
+    #[arg(long, value_enum, default_value_t = ScheduleArgument::Early)]
+    schedule: ScheduleArgument,
+    /// Which of the random schedules.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Run it so often, under the random schedules from `--seed` on.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+    /// Demand `tcgen05.wait::ld` before registers are used that were loaded.
+    #[arg(long)]
+    strict: bool,
+    /// Warp instructions after which a run ends: the default takes a core some five seconds, more where much
+    /// goes on beside the threads; where a launch is assumed, there may be ten such runs or more.
+    #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
+    budget: u64,
+    /// Write a launch file to fill in, and run nothing.
+    #[arg(long)]
+    print_launch: bool,
+    /// Draw what happened (human format): a line for each warp and unit, time from left to right.
+    #[arg(long)]
+    timeline: bool,
+    /// Write what happened to this file, as a Chrome trace: Perfetto (ui.perfetto.dev) opens it.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// How to write the findings.
+    #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
+    format: FormatArgument,
+    /// Do not say which lines of its sources the module was compiled from, as its `.loc`s tell.
+    #[arg(long)]
+    no_source: bool,
+    #[command(flatten)]
+    rules: RuleArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScheduleArgument {
+    /// At once.
+    Early,
+    /// When nothing else can go on.
+    Late,
+    /// By chance, as `--seed` says.
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArgument {
+    /// Source excerpts with labels.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+/// Why nothing could be run.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+enum SimulateError {
+    #[error("`{path}` has no kernel `{name}`")]
+    #[diagnostic(help("{help}"))]
+    NoKernel { path: String, name: String, help: String },
+    #[error("`{path}` has {} kernels that may be meant by `{name}`", candidates.len())]
+    #[diagnostic(help("write one of\n{}", described(candidates).join("\n")))]
+    Ambiguous { path: String, name: String, candidates: Vec<String> },
+    #[error("`{path}` has no kernel")]
+    NoKernels { path: String },
+    #[error("a launch file is for one kernel, but `{path}` has {count}")]
+    #[diagnostic(help("name it in the launch file (`kernel = \"...\"`) or by `--kernel`"))]
+    SeveralKernels { path: String, count: usize },
+    #[error("cannot simulate `{path}`: syntax error in line {line}, column {column}")]
+    #[diagnostic(help("`ptx-tc check` says what is wrong"))]
+    Broken { path: String, line: u32, column: u32 },
+    #[error("cannot read `{path}`")]
+    Unreadable {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error("cannot write `{path}`")]
+    Unwritable {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error("`{path}` is no launch file")]
+    NoLaunch {
+        path: String,
+        #[source]
+        error: Box<toml::de::Error>,
+    },
+    #[error("the kernel cannot be launched so: {0}")]
+    Launch(LaunchError),
+}
+
+impl Simulate {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        let input = if input::is_stdin(&self.path) { Input::Stdin } else { Input::File(self.path.clone()) };
+        let source = input.read("<stdin>")?;
+        let unit = Unit::new(&source);
+        let path = source.name().to_owned();
+        if let Some(error) = unit.syntax_errors.first() {
+            let at = source.position(error.span().start);
+            return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
+        }
+        let file = self.launch_file()?;
+        let names = self.kernels(&unit, &path, file.as_ref())?;
+        let kernels = Kernels::new(&unit);
+        if self.print_launch {
+            for name in &names {
+                if let Some(kernel) = kernels.kernel(name) {
+                    writeln!(out, "{}", kernel.launch_template()).map_err(output_error)?;
+                }
+            }
+            return Ok(Outcome::Clean);
+        }
+        let options = self.rules.options(&input, "<stdin>")?;
+        let mut suppressions = Suppressions::new(&unit, None);
+        let mut reports = Vec::new();
+        for name in &names {
+            let progress = Progress::default();
+            if let Some(kernel) = kernels.kernel(name) {
+                let kernel = kernel.telling(&progress);
+                let start = Instant::now();
+                let run = || self.simulate(&kernel, file.as_ref());
+                let (mut report, written) = watch(name, &progress, run).map_err(SimulateError::Launch)?;
+                report.weigh(&options.rules);
+                report.retain(|finding| !suppressions.silence(finding));
+                if !self.no_source {
+                    locate(&unit, &mut report.diagnostics);
+                }
+                reports.push(Simulated { report, written, seconds: start.elapsed().as_secs_f64() });
+            }
+        }
+        self.report(source, &reports, out)
+    }
+
+    /// What the launch file and the options say, if anything.
+    fn launch_file(&self) -> Result<Option<LaunchFile>, SimulateError> {
+        let mut file = None;
+        if let Some(path) = &self.launch {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path)
+                .map_err(|error| SimulateError::Unreadable { path: name.clone(), error })?;
+            let read: LaunchFile = toml::from_str(&text)
+                .map_err(|error| SimulateError::NoLaunch { path: name, error: Box::new(error) })?;
+            file = Some(read);
+        }
+        if let Some(file) = &mut file {
+            file.grid = self.grid.clone().or(file.grid.take());
+            file.block = self.block.clone().or(file.block.take());
+            file.cluster = self.cluster.clone().or(file.cluster.take());
+        }
+        Ok(file)
+    }
+
+    fn kernels(
+        &self,
+        unit: &Unit,
+        path: &str,
+        file: Option<&LaunchFile>,
+    ) -> Result<Vec<String>, SimulateError> {
+        let all = ptx_simulation::kernels(unit);
+        let wanted = self.kernel.clone().or_else(|| file.and_then(|file| file.kernel.clone()));
+        match wanted {
+            Some(name) => {
+                let mut meant = meant(&name, &all);
+                let path = path.to_owned();
+                match meant.len() {
+                    0 => Err(SimulateError::NoKernel { path, name, help: kernels_are(&all) }),
+                    1 => Ok(meant),
+                    _ => {
+                        meant.truncate(MOST_NAMED);
+                        Err(SimulateError::Ambiguous { path, name, candidates: meant })
+                    }
+                }
+            }
+            None if all.is_empty() => Err(SimulateError::NoKernels { path: path.to_owned() }),
+            None if file.is_some() && all.len() > 1 && !self.print_launch => {
+                Err(SimulateError::SeveralKernels { path: path.to_owned(), count: all.len() })
+            }
+            None => Ok(all.into_iter().map(str::to_owned).collect()),
+        }
+    }
+
+    fn simulate(
+        &self,
+        kernel: &Kernel<'_>,
+        file: Option<&LaunchFile>,
+    ) -> Result<(KernelReport, Vec<Written>), LaunchError> {
+        let schedule = match self.schedule {
+            ScheduleArgument::Early => Schedule::Early,
+            ScheduleArgument::Late => Schedule::Late,
+            ScheduleArgument::Random => Schedule::Random(self.seed),
+        };
+        let settings = Settings {
+            schedule,
+            strict: self.strict,
+            budget: self.budget,
+            cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
+            records: self.timeline || self.trace.is_some(),
+        };
+        let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
+            Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
+                run(&Settings { schedule, ..settings })
+            }),
+            None => run(&settings),
+        };
+        let Some(file) = file else {
+            let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings))?;
+            return Ok((report, Vec::new()));
+        };
+        let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+        let mut read = |name: &str| {
+            fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))
+        };
+        let launch = kernel.launch(file, &mut read)?;
+        let report = match &self.cluster_index {
+            Some(clusters) => {
+                often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))?
+            }
+            None => often(&|settings| kernel.simulate_all(&launch, settings))?,
+        };
+        let mut written = Vec::new();
+        for out in &launch.outs {
+            let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
+            if let Some(output) = report.outputs.iter().find(is_it) {
+                let write = |name: &str, bytes: Vec<u8>| {
+                    fs::write(directory.join(name), bytes)
+                        .map_err(|error| LaunchError(format!("`{name}`: {error}")))
+                };
+                write(&out.name, out.contents(output))?;
+                if !output.unknown.is_empty() {
+                    write(&out.mask_name(), out.mask(output))?;
+                }
+                written.push(Written::new(out, output));
+            }
+        }
+        Ok((report, written))
+    }
+
+    fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
+        let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
+        let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
+        trace::render(source, reports, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+        let records = reports.iter().filter_map(|it| it.report.record.as_ref());
+        let left_out: u64 = records.map(|record| record.left_out).sum();
+        if left_out > 0 {
+            let _ = writeln!(io::stderr(), "`{}` has no room for the last {left_out} events", path.display());
+        }
+        Ok(())
+    }
+
+    /// The shape that options give to an assumed launch.
+    fn shape(&self) -> LaunchFile {
+        LaunchFile {
+            grid: self.grid.clone(),
+            block: self.block.clone(),
+            cluster: self.cluster.clone(),
+            ..LaunchFile::default()
+        }
+    }
+
+    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
+        let any = |is_so: &dyn Fn(&KernelReport) -> bool| reports.iter().any(|it| is_so(&it.report));
+        let is_wrong = |finding: &Diagnostic| finding.severity == Severity::Error;
+        let outcome = if any(&|report| report.diagnostics.iter().any(is_wrong)) {
+            Outcome::Findings
+        } else if any(&|report| !report.reasons.is_empty()) {
+            Outcome::Incomplete
+        } else {
+            Outcome::Clean
+        };
+        if let Some(path) = &self.trace {
+            Self::write_trace(path, &source, reports)?;
+        }
+        // Which lines they were compiled from is looked up for all kernels at once.
+        let all = reports.iter().flat_map(|it| it.report.diagnostics.iter());
+        let sources = ptx_sources::find(Path::new(source.name()), all);
+        let checked = Checked { source, report: Report::default(), sources };
+        match self.format {
+            FormatArgument::Human => {
+                let color = use_color(io::stdout().is_terminal());
+                let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
+                render::human(checked, reports, color, picture, out)
+            }
+            FormatArgument::Json => render::json(&checked, reports, out),
+        }
+        .map_err(output_error)?;
+        Ok(outcome)
+    }
+}
+
+/// One cluster, or a range of them: `3`, `4..8`.
+fn clusters(text: &str) -> Result<Range<u32>, String> {
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|error| error.to_string());
+    let (start, end) = match text.split_once("..") {
+        Some((start, end)) => (number(start)?, number(end)?),
+        None => (number(text)?, number(text)?.saturating_add(1)),
+    };
+    if start < end { Ok(start..end) } else { Err("the range is empty".to_owned()) }
+}
+
+/// Kernels that are named at most.
+const MOST_NAMED: usize = 8;
+
+/// The kernels that a name can mean: those that it fits best.
+fn meant(name: &str, all: &[&str]) -> Vec<String> {
+    // Nobody knows where compilers put blanks.
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let wanted = plain(name);
+    let fit = |symbol: &&str| called(symbol).iter().position(|it| plain(it) == wanted);
+    let fits: Vec<(usize, &str)> = all.iter().filter_map(|symbol| Some((fit(symbol)?, *symbol))).collect();
+    let Some(best) = fits.iter().map(|(fit, _)| *fit).min() else { return Vec::new() };
+    let mut meant: Vec<String> =
+        fits.into_iter().filter(|(fit, _)| *fit == best).map(|(_, symbol)| symbol.to_owned()).collect();
+    meant.dedup();
+    meant
+}
+
+/// Which kernels there are.
+fn kernels_are(all: &[&str]) -> String {
+    if all.is_empty() {
+        return "it has no kernel at all".to_owned();
+    }
+    let mut lines = described(&all.iter().take(MOST_NAMED).map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    if all.len() > MOST_NAMED {
+        lines.push(format!("and {} more", all.len() - MOST_NAMED));
+    }
+    format!("its kernels are\n{}", lines.join("\n"))
+}
+
+/// Symbols, each with what it is called in its source.
+fn described(symbols: &[String]) -> Vec<String> {
+    let described = |symbol: &String| match declaration(symbol) {
+        Some(declaration) => format!("{symbol}: {declaration}"),
+        None => symbol.clone(),
+    };
+    symbols.iter().map(described).collect()
+}
+
+/// Runs something, and after a while says on the terminal how far it is.
+fn watch<T>(kernel: &str, progress: &Progress, run: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return run();
+    }
+    thread::scope(|scope| {
+        // Dropped when the run is over, also when it panics.
+        let (running, over) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut bar: Option<ProgressBar> = None;
+            let mut patience = PATIENCE;
+            while over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                patience = BETWEEN;
+                let instructions = progress.instructions.load(Ordering::Relaxed);
+                let runs = progress.runs.load(Ordering::Relaxed);
+                let runs = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
+                let bar = bar.get_or_insert_with(ProgressBar::new_spinner);
+                bar.set_message(format!(
+                    "{}: {} warp instructions{runs}",
+                    demangled(kernel),
+                    grouped(instructions)
+                ));
+                bar.tick();
+            }
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+        });
+        let result = run();
+        drop(running);
+        result
+    })
+}
+
+/// `12 345 678`
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Columns of the terminal.
+fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into());
+    said.or_else(terminal).unwrap_or(100).clamp(60, 1000)
+}

@@ -1,0 +1,83 @@
+//! An open document without the server around it: for fuzzing and tests.
+
+use lsp_types::Uri;
+use ptx_check::diagnostic::Diagnostic;
+use ptx_check::source::Span;
+use ptx_check::{Memory, Options};
+use serde_json::Value;
+
+use crate::handlers::{self, Context, Needs};
+use crate::settings::Client;
+use crate::snapshot::Snapshot;
+use crate::text::{Encoding, Place, Text};
+use crate::worker::name_of;
+
+/// A document as the server keeps it.
+#[derive(Debug)]
+pub struct Document {
+    text: Text,
+    client: Client,
+    uri: Uri,
+    snapshot: Option<Snapshot>,
+    memory: Memory,
+}
+
+impl Document {
+    /// Opens a text for a client whose columns are UTF-16 code units, or bytes if it can do that.
+    ///
+    /// # Errors
+    /// When the address is none.
+    pub fn open(uri: &str, text: String, utf8: bool) -> Result<Self, String> {
+        let uri = uri.parse().map_err(|error| format!("`{uri}`: {error}"))?;
+        let mut client = Client::new(&Value::Null);
+        client.encoding = if utf8 { Encoding::Utf8 } else { Encoding::Utf16 };
+        Ok(Self { text: Text::new(text), client, uri, snapshot: None, memory: Memory::default() })
+    }
+
+    /// Replaces what lies between two places, each a line and a column.
+    pub fn replace(&mut self, start: (u32, u32), end: (u32, u32), by: &str) {
+        let offset = |(line, character)| self.text.offset(Place { line, character }, self.client.encoding);
+        let (start, end) = (offset(start), offset(end));
+        self.text.replace(Span::new(start.min(end), start.max(end)), by);
+        self.snapshot = None;
+    }
+
+    /// The text as it is now.
+    pub fn text(&self) -> &str {
+        self.text.as_str()
+    }
+
+    /// The place of a byte.
+    pub fn place(&self, offset: u32) -> (u32, u32) {
+        let Place { line, character } = self.text.place(offset, self.client.encoding);
+        (line, character)
+    }
+
+    /// Parses the text as it is now; what needs no findings can be asked for.
+    pub fn parse(&mut self, options: &Options) {
+        let name = name_of(self.uri.as_str());
+        self.snapshot = Snapshot::new(&name, None, self.text.clone(), options.clone());
+    }
+
+    /// What is found in the text as it is now.
+    pub fn check(&mut self, options: &Options) -> &[Diagnostic] {
+        self.parse(options);
+        let Some(snapshot) = &self.snapshot else { return &[] };
+        snapshot.check(&mut self.memory, &|| false);
+        snapshot.diagnostics()
+    }
+
+    /// The answer to a request about the text that was checked last.
+    ///
+    /// # Errors
+    /// What the server would say instead of an answer.
+    pub fn request(&self, method: &str, params: Value) -> Result<Value, String> {
+        if handlers::needs(method) == Some(Needs::Text) {
+            let answer = handlers::early(self.client, &self.text, method, params, None);
+            return answer.map_err(|failure| failure.message);
+        }
+        let Some(snapshot) = &self.snapshot else { return Err("not parsed".to_owned()) };
+        let context = Context { client: self.client, snapshot, uri: &self.uri, version: 0 };
+        handlers::handle(&context, method, params).map_err(|failure| failure.message)
+    }
+}
