@@ -5,8 +5,8 @@
 //! ```text
 //! (a file of C++ ... ─► host: statements, holes ─►) Source ─► lexer::Token ─► structure ─► grammar + Builder
 //!    ─► ast::Module ─► resolve: Symbols, Operations ─► Unit ─► component of the call graph
-//!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic ─► suppression ─► Report
-//!    ─► render
+//!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic (─► back to the file of C++ ...)
+//!    ─► suppression ─► Report ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -47,7 +47,9 @@
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
 //!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
 //! - [`host`] finds the PTX that stands in other languages. What follows sees PTX only, and the [`host::Holes`] of it:
-//!   where the other language decides what the text is. At the very end [`Document`] says where in the file it stands.
+//!   where the other language decides what the text is. After the rules [`Document`] says where in the file a finding
+//!   is. Each goes there, and through suppression, as soon as it is found: of each rule only the first are kept, and
+//!   what is silenced takes no room among them.
 //! - `src/arithmetic` has the one meaning of each instruction that makes registers from registers: the machine executes
 //!   it on the lanes of a warp, and the analyses on the domains in which they know something of a register.
 //! - [`resolve`] makes a [`Unit`]: what everything behind it reads and nothing changes.

@@ -64,13 +64,9 @@ impl Document {
     }
 }
 
-/// A finding about PTX, as one about the file that it was taken from. None if it says too much about
-/// a statement of which a part is not known.
-pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Option<Diagnostic> {
+/// A finding about PTX, as one about the file that it was taken from.
+pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Diagnostic {
     let place = finding.primary.span;
-    if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
-        return None;
-    }
     joined(unit, &mut finding);
     // A guess at what makes a text a module may leave one that is none, so that nothing would be found in it.
     let may_end_it = unit.is_module && finding.code == Code::SyntaxError;
@@ -89,7 +85,7 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
             finding = finding.label(used, "with the arguments of this use");
         }
     }
-    Some(finding)
+    finding
 }
 
 /// Says of an unknown word what it is, where it is two: the end of one literal and the start of the next.
@@ -106,7 +102,10 @@ fn joined(unit: &Unit, finding: &mut Diagnostic) {
 }
 
 /// Whether a finding holds whatever the parts of its statement are that are not known.
-fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
+pub(super) fn is_certain(unit: &Unit, finding: &Diagnostic) -> bool {
+    if !unit.is_open(finding.primary.span.start) {
+        return true;
+    }
     let is_known = !unit.holes.has_text(finding.primary.span);
     match finding.code {
         Code::UnknownInstruction
