@@ -3,9 +3,10 @@
 //! # The way of the data
 //!
 //! ```text
-//! (a file of C++ ... ─► host: statements ─►) Source ─► lexer::Token ─► structure ─► grammar + Builder ─► ast::Module
-//!    ─► resolve: Symbols, Operations ─► Unit ─► component of the call graph
-//!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic ─► suppression ─► Report ─► render
+//! (a file of C++ ... ─► host: statements, holes ─►) Source ─► lexer::Token ─► structure ─► grammar + Builder
+//!    ─► ast::Module ─► resolve: Symbols, Operations ─► Unit ─► component of the call graph
+//!    ─► decode ─► Instruction ─► analyses ─► rules ─► Diagnostic (─► back to the file of C++ ...)
+//!    ─► suppression ─► Report ─► render
 //! ```
 //!
 //! One direction, no step back. Each stage reads only what stands to its left and is total: it
@@ -36,8 +37,10 @@
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
 //!   all other instructions; decoding, messages, gates, completion and the analyses derive from them.
-//! - [`host`] finds the PTX in files of other languages. What follows sees PTX only; at the very end
-//!   [`Document`] says where in the file it is.
+//! - [`host`] finds the PTX in files of other languages. What follows sees PTX only, and its [`host::Holes`]: where
+//!   the other language decides what the text is. After the rules [`Document`] says where in the file a finding is,
+//!   and suppression drops those that comments silence, as soon as each is found: of each rule only the first are
+//!   kept, and what is silenced takes no room among them.
 //! - `src/arithmetic` has the one meaning of each instruction that computes registers from registers: the machine
 //!   executes it on the lanes of a warp, and the analyses on the domains in which they know something of a register.
 //! - `src/resolve` makes a [`Unit`]: all that follows reads it, and nothing changes it.

@@ -40,7 +40,7 @@ use crate::syntax::threads;
 use crate::{Options, Report};
 use call_labels::CallLabels;
 pub use document::Document;
-use document::in_host;
+use document::{in_host, is_certain};
 pub use incremental::Memory;
 use incremental::{Outline, Task};
 
@@ -79,7 +79,6 @@ fn check(
     let silences = || Suppressions::new(unit, host);
     let (suppressions, known): (_, SmallVec<[(Environment, CallGraph); 1]>) =
         threads::join(silences, || units.iter().map(about).collect());
-    let suppressions = Mutex::new(suppressions);
     let gates: SmallVec<[Gates; 1]> = known.iter().map(|(environment, _)| Gates::new(environment)).collect();
     let mut found: Option<Worker> = None;
     for (((unit, host), (environment, calls)), gates) in units.iter().zip(&known).zip(&gates) {
@@ -98,7 +97,7 @@ fn check(
     steps += units.iter().map(|(unit, _)| unit.steps()).sum::<u64>() + host.map_or(0, |host| host.steps);
 
     findings = findings.including_all();
-    suppressions.lock().unwrap_or_else(PoisonError::into_inner).complain(&options.rules, &mut findings);
+    suppressions.complain(&options.rules, &mut findings);
     let Found { mut diagnostics, omitted, fixes: omitted_fixes } = findings.finish();
     if host.is_some() {
         // Several readings of a statement, and several uses of a macro, are wrong in the same way.
@@ -292,7 +291,7 @@ struct Context<'a> {
     options: &'a Options,
     environment: &'a Environment,
     gates: &'a Gates,
-    suppressions: &'a Mutex<Suppressions<'a>>,
+    suppressions: &'a Suppressions<'a>,
     calls: &'a CallGraph,
     /// Whether someone wants to remember what is found.
     records: bool,
@@ -315,14 +314,14 @@ impl<'a> Worker<'a> {
     fn new(context: Context<'a>) -> Self {
         let Context { unit, host, options, suppressions, .. } = context;
         let findings = Findings::new(options.max_findings, options.fixes_of_omitted);
-        let silences = !suppressions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        let silenced = move |finding: &Diagnostic| {
-            silences && suppressions.lock().unwrap_or_else(PoisonError::into_inner).silence(finding)
-        };
+        // What holds goes back to the file, and there comments silence it. It does so before it is counted: of each
+        // rule only the first findings are kept.
         let findings = match host {
-            Some(host) => findings
-                .through(move |finding| in_host(unit, host, finding).filter(|finding| !silenced(finding))),
-            None if silences => findings.except(silenced),
+            Some(host) => findings.through(move |finding| {
+                let finding = is_certain(unit, &finding).then(|| in_host(unit, host, finding))?;
+                (!suppressions.silence(&finding)).then_some(finding)
+            }),
+            None if !suppressions.is_empty() => findings.except(|finding| suppressions.silence(finding)),
             None => findings,
         };
         // A fragment is no excerpt of a kernel that says what happens before and after it.

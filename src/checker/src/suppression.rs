@@ -9,6 +9,8 @@
 //! it is for the reader. Where a statement has several lines, its first line stands for all.
 //! A directive that silences nothing, or cannot be understood, is a finding of `unused-suppression`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::selection::{RuleSettings, Selector, UnknownRule};
@@ -31,16 +33,19 @@ pub struct Suppressions<'a> {
     host: Option<&'a Host>,
     directives: Vec<Directive>,
     /// What holds for the whole file.
-    in_file: Held,
+    in_file: Vec<Held>,
     /// What holds for the line with this index.
-    on_line: FxHashMap<usize, Held>,
+    on_line: FxHashMap<usize, Vec<Held>>,
 }
 
-/// What is named by directives that hold in one place, each with its items that have not silenced
-/// anything: places in the list of directives, and in the directive. There are only so many rules
-/// and families, and an item is used once, so that many directives in one place cost no more than
-/// the same number in different ones.
-type Held = Vec<(Selector, Vec<(usize, usize)>)>;
+/// What directives name that hold in one place, once however many of them do. There are only so many rules and
+/// families, so that many directives in one place cost no more than the same number in different ones.
+#[derive(Debug)]
+struct Held {
+    selector: Selector,
+    /// The only thing that findings change, whichever thread makes them.
+    has_silenced: AtomicBool,
+}
 
 impl<'a> Suppressions<'a> {
     /// The directives of a text.
@@ -52,17 +57,15 @@ impl<'a> Suppressions<'a> {
             None => directives(source, &comments_of(source)),
             Some(host) => directives(source, &host.comments),
         };
-        let (mut in_file, mut on_line) = (Held::new(), FxHashMap::<usize, Held>::default());
-        for (index, directive) in directives.iter().enumerate() {
+        let (mut in_file, mut on_line) = (Vec::new(), FxHashMap::<usize, Vec<Held>>::default());
+        for directive in &directives {
             let held = match directive.scope {
                 Scope::File => &mut in_file,
                 Scope::Line(line) => on_line.entry(line).or_default(),
             };
-            for (item, Item { selector, .. }) in directive.items.iter().flatten().enumerate() {
-                let Some(selector) = selector else { continue };
-                match held.iter_mut().find(|(known, _)| known == selector) {
-                    Some((_, items)) => items.push((index, item)),
-                    None => held.push((selector.clone(), vec![(index, item)])),
+            for selector in directive.items.iter().flatten().filter_map(|item| item.selector.as_ref()) {
+                if !held.iter().any(|known| known.selector == *selector) {
+                    held.push(Held { selector: selector.clone(), has_silenced: AtomicBool::new(false) });
                 }
             }
         }
@@ -75,7 +78,7 @@ impl<'a> Suppressions<'a> {
     }
 
     /// Whether directives silence the finding. All that do are used.
-    pub fn silence(&mut self, finding: &Diagnostic) -> bool {
+    pub fn silence(&self, finding: &Diagnostic) -> bool {
         if self.directives.is_empty() {
             return false;
         }
@@ -95,18 +98,28 @@ impl<'a> Suppressions<'a> {
         self.host.map_or(&self.unit.source, |host| &host.source)
     }
 
-    fn silence_on(&mut self, code: Code, (line, first): (usize, usize)) -> bool {
-        let mut silenced = use_items(&mut self.in_file, code, &mut self.directives);
-        for line in [Some(line), Some(first).filter(|first| *first != line)].into_iter().flatten() {
-            if let Some(held) = self.on_line.get_mut(&line) {
-                silenced |= use_items(held, code, &mut self.directives);
-            }
+    fn silence_on(&self, code: Code, (line, first): (usize, usize)) -> bool {
+        let on_lines = [line, first].into_iter().filter_map(|line| self.on_line.get(&line)).flatten();
+        let mut silenced = false;
+        for held in self.in_file.iter().chain(on_lines).filter(|held| held.selector.matches(code)) {
+            held.has_silenced.store(true, Ordering::Relaxed);
+            silenced = true;
         }
         silenced
     }
 
+    /// Whether what a directive names has silenced something where it holds.
+    fn is_used(&self, scope: Scope, selector: &Selector) -> bool {
+        let held = match scope {
+            Scope::File => Some(&self.in_file),
+            Scope::Line(line) => self.on_line.get(&line),
+        };
+        let mut held = held.into_iter().flatten();
+        held.any(|held| held.selector == *selector && held.has_silenced.load(Ordering::Relaxed))
+    }
+
     /// Adds what is wrong with the directives, once they have seen all other findings.
-    pub fn complain(&mut self, settings: &RuleSettings, findings: &mut Findings<'_>) {
+    pub fn complain(&self, settings: &RuleSettings, findings: &mut Findings<'_>) {
         let code = Code::UnusedSuppression;
         if !settings.runs(code) {
             return;
@@ -114,8 +127,8 @@ impl<'a> Suppressions<'a> {
         findings.set_severity(Some(settings.severity(code)));
         // Complaints can be silenced themselves, by a directive that then is used.
         for is_meta in [false, true] {
-            for index in 0..self.directives.len() {
-                self.complain_about(index, is_meta, settings, findings);
+            for directive in &self.directives {
+                self.complain_about(directive, is_meta, settings, findings);
             }
         }
         findings.set_severity(None);
@@ -123,54 +136,38 @@ impl<'a> Suppressions<'a> {
 
     /// Complains about a directive's items that are about complaints, or about those that are not.
     fn complain_about(
-        &mut self,
-        index: usize,
+        &self,
+        directive: &Directive,
         meta: bool,
         settings: &RuleSettings,
         findings: &mut Findings<'_>,
     ) {
-        let directive = &self.directives[index];
         let line = self.source().lines().line(directive.comment.start);
         let lines = match directive.scope {
             Scope::File => (line, line),
             Scope::Line(target) => (line, target),
         };
-        let Some(count) = directive.items.as_ref().map(Vec::len) else {
+        let Some(items) = &directive.items else {
             // Once, with the items that are understood first.
             if !meta && !self.silence_on(Code::UnusedSuppression, lines) {
-                findings.push(unreadable(&self.directives[index]));
+                findings.push(unreadable(directive));
             }
             return;
         };
-        for at in 0..count {
-            let Some(item) = self.directives[index].items.as_ref().and_then(|items| items.get(at)) else {
-                return;
-            };
+        for (at, item) in items.iter().enumerate() {
             let is_meta = item.selector.as_ref().is_some_and(|it| it.matches(Code::UnusedSuppression));
             // A rule that did not run cannot say whether it would have found something.
-            let is_fine = item.used || item.selector.as_ref().is_some_and(|it| is_idle(it, settings));
+            let is_fine = item
+                .selector
+                .as_ref()
+                .is_some_and(|it| self.is_used(directive.scope, it) || is_idle(it, settings));
             if is_meta != meta || is_fine || !meta && self.silence_on(Code::UnusedSuppression, lines) {
                 continue;
             }
             let has_room = findings.has_room(Code::UnusedSuppression);
-            findings.extend(complaint(self.source(), &self.directives[index], at, has_room));
+            findings.extend(complaint(self.source(), directive, at, has_room));
         }
     }
-}
-
-/// Marks the items that silence findings of `code`, if there are any.
-fn use_items(held: &mut Held, code: Code, directives: &mut [Directive]) -> bool {
-    let mut silenced = false;
-    for (_, unused) in held.iter_mut().filter(|(selector, _)| selector.matches(code)) {
-        silenced = true;
-        for (directive, item) in unused.drain(..) {
-            let items = directives.get_mut(directive).and_then(|it| it.items.as_mut());
-            if let Some(item) = items.and_then(|items| items.get_mut(item)) {
-                item.used = true;
-            }
-        }
-    }
-    silenced
 }
 
 /// Whether a text has the mark of a directive anywhere: nearly all have none.
@@ -208,7 +205,6 @@ struct Item {
     span: Span,
     /// None when there is no such rule.
     selector: Option<Selector>,
-    used: bool,
 }
 
 /// The instruction that covers `offset`, if one does.
@@ -359,7 +355,7 @@ fn items(list: &str, offset: u32) -> Option<Vec<Item>> {
         start += part.len() as u32 + 1;
         if !word.is_empty() {
             let span = Span::new(at, at + word.len() as u32);
-            items.push(Item { span, selector: Selector::known(word), used: false });
+            items.push(Item { span, selector: Selector::known(word) });
         }
     }
     (!items.is_empty()).then_some(items)

@@ -174,7 +174,7 @@ impl Simulate {
             return Ok(Outcome::Clean);
         }
         let options = self.rules.options(&input, "<stdin>")?;
-        let mut suppressions = Suppressions::new(&unit, None);
+        let suppressions = Suppressions::new(&unit, None);
         let mut reports = Vec::new();
         for name in &names {
             let progress = Progress::default();

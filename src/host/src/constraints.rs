@@ -29,7 +29,7 @@ impl Constraints {
 /// Reads constraints; none if a part of them is not known, or of another machine.
 pub(super) fn read(source: &Source, pieces: &[Piece]) -> Option<Constraints> {
     let cooked = template::cook(source, pieces, |_, _| 0);
-    if cooked.has_holes {
+    if cooked.has_holes() {
         return None;
     }
     let text = cooked.text.text();

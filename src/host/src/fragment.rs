@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 
+use super::holes::Holes;
 use super::map::{Mapped, Place, SpanMap};
 use super::modules::Module;
 use super::outside::Outside;
 use super::reading::{File, Reading, read};
-use super::template::{self, Escapes, Expanded, PlaceholderError, Placeholders};
+use super::template::{self, Escapes, Expanded, Fillers, PlaceholderError, Placeholders};
 use super::{Constraint, Found, Language, Machine, Statement};
 use ptx_text::source::{Source, Span};
 use ptx_text::types::Type;
@@ -21,6 +22,8 @@ pub struct Extract {
     pub ptx: Source,
     /// Its parts, in order. Their spans are places of the text.
     pub fragments: Vec<Fragment>,
+    /// What the file decides of it.
+    pub holes: Holes,
     /// Where it comes from.
     pub host: Host,
     /// The whole modules that the file has besides.
@@ -90,15 +93,14 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// What the template writes for a name in the PTX; none for an operand whose name is not known here.
-    pub fn written(&self, name: &str) -> Option<String> {
-        let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-        match (number, self.placeholders) {
-            (None, _) | (_, Placeholders::Percent | Placeholders::DoubledPercent | Placeholders::None) => {
-                Some(name.to_owned())
+    /// What the template writes for an operand; none if its name is not known here.
+    pub fn written(&self, operand: u32) -> Option<String> {
+        match self.placeholders {
+            Placeholders::Percent | Placeholders::DoubledPercent | Placeholders::None => {
+                Some(format!("%{operand}"))
             }
-            (Some(number), Placeholders::Dollar) => Some(format!("${number}")),
-            (Some(_), Placeholders::Braces | Placeholders::Access) => None,
+            Placeholders::Dollar => Some(format!("${operand}")),
+            Placeholders::Braces | Placeholders::Access => None,
         }
     }
 }
@@ -144,7 +146,7 @@ impl Extract {
             fragments = builder.fragments(&found.statements);
         }
         let Builder { text, known: regions, mut statements, .. } = builder;
-        let (text, map) = text.finish();
+        let (text, holes, map) = text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
         let Found { comments, steps, modules, alike, .. } = found;
         let modules: Vec<Self> =
@@ -153,7 +155,7 @@ impl Extract {
         statements.sort_unstable();
         let (source, alike) = (source.clone(), Alike::new(alike));
         let host = Host { source, language, map, comments, statements, steps, regions, alike };
-        Self { ptx, fragments, host, modules }
+        Self { ptx, fragments, holes, host, modules }
     }
 
     /// A module that stands in a literal.
@@ -168,7 +170,7 @@ impl Extract {
                 regions.len() - 1
             }) as u32
         });
-        let (text, map) = cooked.text.finish();
+        let (text, holes, map) = cooked.text.finish();
         let ptx = Source::new(source.name(), text).unwrap_or_else(|_| empty());
         let host = Host {
             source: source.clone(),
@@ -180,7 +182,7 @@ impl Extract {
             regions,
             alike: Alike::default(),
         };
-        Self { ptx, fragments: Vec::new(), host, modules: Vec::new() }
+        Self { ptx, fragments: Vec::new(), holes, host, modules: Vec::new() }
     }
 }
 
@@ -291,6 +293,7 @@ struct Builder<'s> {
     /// Whether that decides about another one.
     is_in_doubt: bool,
     text: Mapped,
+    fillers: Fillers,
     regions: HashMap<Region, u32, FxBuildHasher>,
     known: Vec<Region>,
     /// The statements that are PTX.
@@ -305,6 +308,7 @@ impl<'s> Builder<'s> {
             has_ptx,
             is_in_doubt: false,
             text: Mapped::default(),
+            fillers: Fillers::of(source),
             regions: HashMap::default(),
             known: Vec::new(),
             statements: Vec::new(),
@@ -325,7 +329,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Whether what a template says is PTX, or meant to be.
-    fn is_ptx(&mut self, text: &str, statement: &Statement) -> bool {
+    fn is_ptx(&mut self, text: &Mapped, statement: &Statement) -> bool {
         let mut file = || {
             *self.files.entry(statement.language).or_insert_with(|| File::of(self.source, statement.language))
         };
@@ -333,7 +337,7 @@ impl<'s> Builder<'s> {
             (Reading::Other, _) => false,
             (_, Machine::Ptx) => true,
             // What no other machine can say.
-            (Reading::Ptx, Machine::Other) => text.contains("tcgen05."),
+            (Reading::Ptx, Machine::Other) => text.text().contains("tcgen05."),
             (Reading::Ptx, Machine::Gpu | Machine::Any | Machine::Guarded) => {
                 self.has_ptx = true;
                 true
@@ -365,8 +369,9 @@ impl<'s> Builder<'s> {
                 known.len() as u32 - 1
             })
         });
-        let Expanded { text, uses, mut errors, unique } = template::expand(&cooked, placeholders, operands);
-        if !self.is_ptx(text.text(), statement) {
+        let Expanded { text, uses, mut errors, unique, .. } =
+            template::expand(&cooked, placeholders, operands, &self.fillers);
+        if !self.is_ptx(&text, statement) {
             return None;
         }
         let out = &mut self.text;
@@ -436,7 +441,7 @@ impl<'s> Builder<'s> {
             clobbers_memory: statement.clobbers_memory,
             memory_clobber,
             is_convergent: statement.is_convergent,
-            is_complete: !cooked.has_holes,
+            is_complete: !cooked.has_holes(),
             placeholder_errors: errors,
             stray_braces,
             seams: text.seams().into_iter().map(|at| at + body.start).collect(),

@@ -13,9 +13,9 @@
 //!
 //! A string that is a whole module is a text of its own.
 //!
-//! What a front cannot know - a macro of another file, a hole in a formatted string - stands in the
-//! text as `UNKNOWN_TEXT` or `UNKNOWN_IMMEDIATE`: whoever judges a statement that has it says
-//! only what holds whatever stands there.
+//! What a front cannot know - a macro of another file, a field of a formatted string - is a hole of the text.
+//! [`Holes`] tell where these are, and which names stand for operands: whoever judges a statement that has one
+//! reports only what is wrong whatever fills it.
 
 use std::path::Path;
 
@@ -24,6 +24,7 @@ use ptx_text::source::{Source, Span};
 mod constraints;
 mod cpp;
 mod fragment;
+mod holes;
 mod llvm;
 mod map;
 mod mlir;
@@ -36,10 +37,11 @@ mod template;
 
 pub use constraints::integer_letters;
 pub use fragment::{Binding, Extract, Fragment, Host, fragment_at};
+pub use holes::{Hole, HoleKind, Holes};
 pub use map::SpanMap;
 pub use outside::Outside;
+pub use template::PlaceholderError;
 use template::{Escapes, Placeholders};
-pub use template::{PlaceholderError, UNKNOWN_TEXT, is_unknown};
 
 /// A language that PTX is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]

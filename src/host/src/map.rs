@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::holes::{Hole, HoleKind, Holes};
 use ptx_text::source::Span;
 
 /// Where a piece comes from.
@@ -39,6 +40,7 @@ struct Piece {
 pub(super) struct Mapped {
     text: String,
     pieces: Vec<Piece>,
+    holes: Holes,
     region: u32,
 }
 
@@ -49,6 +51,11 @@ impl Mapped {
 
     pub(super) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// The parts of it that stand for something else.
+    pub(super) fn holes(&self) -> &Holes {
+        &self.holes
     }
 
     /// Where two literals meet in the middle of what they hold: nothing ends a word between them.
@@ -102,6 +109,18 @@ impl Mapped {
         self.push(text, host, Origin::Replaced);
     }
 
+    /// Appends what keeps the location of something that is not known, in place of `host`.
+    pub(super) fn hole(&mut self, text: &str, host: Span, kind: HoleKind) {
+        let start = self.len();
+        self.replaced(text, host);
+        self.mark(start, kind);
+    }
+
+    /// Says what the text stands for from a location on.
+    pub(super) fn mark(&mut self, start: usize, kind: HoleKind) {
+        self.holes.push(Span::new(start as u32, self.len() as u32), kind);
+    }
+
     /// Appends the name of something in the host's code.
     pub(super) fn code(&mut self, text: &str, host: Span) {
         self.push(text, host, Origin::Code);
@@ -125,6 +144,12 @@ impl Mapped {
 
     /// Appends a part of another text with its origins; whole pieces where they are replaced.
     pub(super) fn append(&mut self, other: &Self, range: Range<usize>) {
+        let part = Span::new(range.start as u32, range.end as u32);
+        let moved = |at: u32| at - part.start + self.text.len() as u32;
+        let is_whole = |hole: &&Hole| part.start <= hole.span.start && hole.span.end <= part.end;
+        for hole in other.holes.within(part).iter().filter(is_whole) {
+            self.holes.push(Span::new(moved(hole.span.start), moved(hole.span.end)), hole.kind);
+        }
         for (index, text, host) in other.parts(range) {
             let piece = other.pieces[index];
             let own = std::mem::replace(&mut self.region, piece.region);
@@ -173,9 +198,9 @@ impl Mapped {
             })
     }
 
-    /// The text and its map.
-    pub(super) fn finish(self) -> (String, SpanMap) {
-        (self.text, SpanMap { pieces: self.pieces })
+    /// The text, what parts of it stand for, and its map.
+    pub(super) fn finish(self) -> (String, Holes, SpanMap) {
+        (self.text, self.holes, SpanMap { pieces: self.pieces })
     }
 }
 

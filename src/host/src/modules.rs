@@ -46,7 +46,7 @@ impl Module {
             span.end -= 2;
         }
         let said = cook(source, &pieces, |_, _| 0);
-        (!said.has_holes && is_whole(said.text.text())).then_some(Self { span, pieces })
+        (!said.has_holes() && is_whole(said.text.text())).then_some(Self { span, pieces })
     }
 }
 

@@ -3,12 +3,15 @@
 //! Host files have assembly of other machines as well, and what is written wrong is no PTX either. What tells them
 //! apart is what stands in the template first; what nothing there says, what is around it may.
 
+use std::borrow::Cow;
 use std::path::Path;
 
+use super::Language;
+use super::holes::Holes;
+use super::map::Mapped;
 use super::template;
-use super::{Language, UNKNOWN_TEXT};
 use ptx_isa::generic::{self, Modifier};
-use ptx_text::source::Source;
+use ptx_text::source::{Source, Span};
 
 /// What a template says of the machine that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +32,31 @@ pub(super) enum Reading {
 const DIRECTIVES: &[&str] =
     &[".reg", ".shared", ".pragma", ".branchtargets", ".callprototype", ".calltargets"];
 
+/// A template without its comments.
+struct Template<'t> {
+    text: &'t str,
+    holes: &'t Holes,
+}
+
+impl Template<'_> {
+    /// Whether a part of the text has a part that is not known.
+    fn is_open(&self, part: &str) -> bool {
+        let start = (part.as_ptr() as usize - self.text.as_ptr() as usize) as u32;
+        self.holes.has_text(Span::new(start, start + part.len() as u32))
+    }
+}
+
 /// What a template is.
-pub(super) fn read(text: &str) -> Reading {
-    let without_comments;
-    let text = if text.contains("/*") || text.contains("//") {
-        without_comments = template::uncommented(text);
-        without_comments.as_str()
-    } else {
-        text
+pub(super) fn read(template: &Mapped) -> Reading {
+    let text = match template.text() {
+        text if text.contains("/*") || text.contains("//") => Cow::Owned(template::uncommented(text)),
+        text => Cow::Borrowed(text),
     };
+    let template = Template { text: &text, holes: template.holes() };
+    let text = template.text;
     // Between statements, lines may end without a semicolon, where one is forgotten.
     for statement in text.split([';', '\n', '{', '}']) {
-        if words(statement).next().is_some_and(is_word_of_ptx) {
+        if words(statement).next().is_some_and(|word| is_word_of_ptx(word, &template)) {
             return Reading::Ptx;
         }
     }
@@ -53,7 +69,7 @@ pub(super) fn read(text: &str) -> Reading {
         let mut words =
             words(statement.trim_start_matches(|c: char| c.is_ascii_whitespace() || "{}".contains(c)));
         let Some(word) = words.next() else { continue };
-        let reading = read_word(word, words.next().is_some());
+        let reading = read_word(word, words.next().is_some(), &template);
         found = match (found, reading) {
             (_, None) => found,
             (None, reading) => reading,
@@ -83,9 +99,9 @@ fn words(statement: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a statement is that starts with a word; none where that says nothing.
-fn read_word(word: &str, has_operands: bool) -> Option<Reading> {
+fn read_word(word: &str, has_operands: bool, template: &Template<'_>) -> Option<Reading> {
     // What comes from elsewhere may be anything.
-    if word.split('.').next().is_some_and(|first| first.contains(UNKNOWN_TEXT)) {
+    if word.split('.').next().is_some_and(|first| template.is_open(first)) {
         return None;
     }
     // The operands of a vector go on behind a brace, and a directive says nothing of machines.
@@ -140,7 +156,7 @@ fn may_be_vector(operation: &str) -> bool {
 }
 
 /// Whether a statement of PTX starts with a word, and none of another machine does.
-fn is_word_of_ptx(word: &str) -> bool {
+fn is_word_of_ptx(word: &str, template: &Template<'_>) -> bool {
     if DIRECTIVES.contains(&word) || word.starts_with("tcgen05.") {
         return true;
     }
@@ -149,7 +165,7 @@ fn is_word_of_ptx(word: &str) -> bool {
         return false;
     };
     // One with a word that PTX does not have may be of another machine.
-    let is_open = |word: &str| word.contains(UNKNOWN_TEXT);
+    let is_open = |word: &str| template.is_open(word);
     let meanings = Modifier::meanings;
     let means_something = |modifier: &str| is_open(modifier) || !meanings(modifier).is_empty();
     let rows = generic::rows_starting_with(operation);
@@ -226,6 +242,19 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::holes::HoleKind;
+
+    /// What a template is that has `<>` where a part of it is not known.
+    fn read(text: &str) -> Reading {
+        let mut template = Mapped::default();
+        for (index, part) in text.split("<>").enumerate() {
+            if index > 0 {
+                template.hole("unknown", Span::at(0), HoleKind::Text);
+            }
+            template.glue(part, Span::at(0));
+        }
+        super::read(&template)
+    }
 
     #[test]
     fn readings() {
@@ -235,7 +264,7 @@ mod tests {
                 &[
                     "cp.async.wait_all;",
                     "{ .reg .pred p; foo; }",
-                    "_$unknown$_.wait;",
+                    "<>.wait;",
                     "L: @p mbarier.init.b64 [a], 1;",
                 ][..],
             ),
@@ -248,7 +277,7 @@ mod tests {
                     "elect.one _|p, -1;",
                     "tcgen5.fence\n  {a, b}, [c];",
                     "wgma.fence.sync.aligned; ret;",
-                    "wgma.fence._$unknown$_.sync;",
+                    "wgma.fence.<>.sync;",
                     "tcgn05.st.sync.aligned.x1{%0}, [%1];",
                 ],
             ),
@@ -264,7 +293,8 @@ mod tests {
                     "s_waitcnt vmcnt(0)",
                     "v_add_f32 %0, %1, %2",
                     "s_nop 0; trap;",
-                    "_$unknown$_;",
+                    "<>;",
+                    "/* add */ <>;",
                     "L:",
                     "27 or",
                     ".byte 0x66",

@@ -1,23 +1,35 @@
 //! From literals to PTX: escapes, placeholders, and pieces that nobody knows.
 
+use super::holes::HoleKind;
 use super::map::Mapped;
 use super::{Constraint, Operand, Piece};
 use ptx_text::source::{Source, Span};
 
-/// Stands for a part of a template that is not known, in the names of the PTX. What stands in a
-/// statement with it can be anything.
-pub const UNKNOWN_TEXT: &str = "_$unknown$_";
-
-/// Stands for one immediate operand whose value is not known.
-pub(crate) const UNKNOWN_IMMEDIATE: &str = "_$immediate$_";
-
-/// Whether text of the PTX stands for what is not known.
-pub fn is_unknown(text: &str) -> bool {
-    text.contains(UNKNOWN_IMMEDIATE) || text.contains(UNKNOWN_TEXT)
+/// What the text has in place of what is not known: names, so that what is around them is parsed as with any other
+/// name. The file has neither, so that no declaration of it is taken for theirs.
+pub(super) struct Fillers {
+    text: String,
+    immediate: String,
 }
 
-/// Stands for an unknown piece until it is clear where it stands: no character of any language.
-const HOLE: char = '\u{10FFFF}';
+impl Fillers {
+    /// Those of a file.
+    pub(super) fn of(source: &Source) -> Self {
+        /// Nobody writes longer ones.
+        const LONG: usize = 64;
+        let name = |start: &str| {
+            let text = source.text().as_bytes();
+            let signs =
+                |at: usize| text[at + start.len()..].iter().take(LONG).take_while(|it| **it == b'$').count();
+            let longest = memchr::memmem::find_iter(text, start.as_bytes()).map(signs).max();
+            format!("{start}{}_", "$".repeat(longest.unwrap_or_default() + 1))
+        };
+        Self { text: name("_$unknown"), immediate: name("_$immediate") }
+    }
+}
+
+/// Keeps the location of an unknown piece until it is clear what it is in: a character that is a part of no word.
+const PIECE: &str = "\u{10FFFF}";
 
 /// How the characters of a literal stand for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +101,13 @@ impl Placeholders {
 /// What a template is once its escapes are undone.
 pub(super) struct Cooked {
     pub(super) text: Mapped,
+}
+
+impl Cooked {
     /// Whether a piece is not known.
-    pub(super) has_holes: bool,
+    pub(super) fn has_holes(&self) -> bool {
+        !self.text.holes().is_empty()
+    }
 }
 
 /// Joins the pieces of a template and undoes their escapes. `region` is asked for each literal.
@@ -100,7 +117,6 @@ pub(super) fn cook(
     mut region: impl FnMut(Span, Escapes) -> u32,
 ) -> Cooked {
     let mut text = Mapped::default();
-    let mut has_holes = false;
     for piece in pieces {
         match *piece {
             Piece::Text { span, escapes } => {
@@ -108,13 +124,10 @@ pub(super) fn cook(
                 unescape(source.slice(span), span.start, escapes, &mut text);
             }
             Piece::Line(at) => text.glue("\n", Span::at(at)),
-            Piece::Hole(span) => {
-                has_holes = true;
-                text.replaced(HOLE.encode_utf8(&mut [0; 4]), span);
-            }
+            Piece::Hole(span) => text.hole(PIECE, span, HoleKind::Text),
         }
     }
-    Cooked { text, has_holes }
+    Cooked { text }
 }
 
 fn unescape(text: &str, start: u32, escapes: Escapes, out: &mut Mapped) {
@@ -308,9 +321,9 @@ pub enum PlaceholderError {
 }
 
 /// The PTX of a template.
-#[derive(Default)]
-pub(super) struct Expanded {
+pub(super) struct Expanded<'f> {
     pub(super) text: Mapped,
+    fillers: &'f Fillers,
     /// How often each operand is named.
     pub(super) uses: Vec<u32>,
     pub(super) errors: Vec<(Span, PlaceholderError)>,
@@ -330,10 +343,16 @@ enum Sign {
     Itself,
 }
 
-/// Replaces the placeholders of a template by names of registers, by values, and by names that say
-/// that something is not known. Spans of errors count from the start of the text.
-pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Operand]) -> Expanded {
-    let mut expanded = Expanded { uses: vec![0; operands.len()], ..Expanded::default() };
+/// Replaces the placeholders of a template by names of registers and by values, and what is not known by fillers.
+/// Spans of errors count from the start of the text.
+pub(super) fn expand<'f>(
+    cooked: &Cooked,
+    placeholders: Placeholders,
+    operands: &[Operand],
+    fillers: &'f Fillers,
+) -> Expanded<'f> {
+    let uses = vec![0; operands.len()];
+    let mut expanded = Expanded { text: Mapped::default(), fillers, uses, errors: Vec::new(), unique: false };
     let text = cooked.text.text();
     let sign = match placeholders {
         Placeholders::Percent | Placeholders::DoubledPercent => b'%',
@@ -341,19 +360,20 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
         Placeholders::Braces | Placeholders::Access => b'{',
         Placeholders::None => 0,
     };
-    // The first byte of a hole in UTF-8, which starts no other character that PTX has.
-    let mut hole = [0; 4];
-    let hole = HOLE.encode_utf8(&mut hole).as_bytes()[0];
+    let mut holes = cooked.text.holes().iter().map(|hole| hole.span.range()).peekable();
     let mut next = 0;
     let mut implicit = 0;
     loop {
-        let tail = &text.as_bytes()[next..];
-        let stop = if placeholders == Placeholders::Braces {
-            memchr::memchr3(sign, hole, b'}', tail)
-        } else {
-            memchr::memchr2(sign, hole, tail)
+        // A placeholder may have had some.
+        while holes.next_if(|hole| hole.start < next).is_some() {}
+        let end = holes.peek().map_or(text.len(), |hole| hole.start);
+        let tail = &text.as_bytes()[next..end];
+        let stop = match placeholders {
+            Placeholders::None => None,
+            Placeholders::Braces => memchr::memchr2(sign, b'}', tail),
+            _ => memchr::memchr(sign, tail),
         };
-        let at = stop.map_or(text.len(), |stop| next + stop);
+        let at = stop.map_or(end, |stop| next + stop);
         expanded.text.append(&cooked.text, next..at);
         if at == text.len() {
             break;
@@ -361,9 +381,9 @@ pub(super) fn expand(cooked: &Cooked, placeholders: Placeholders, operands: &[Op
         let tail = &text[at..];
         // What stands for a placeholder is written as what is around it.
         expanded.text.set_region(cooked.text.region(at));
-        if tail.starts_with(HOLE) {
-            next = at + HOLE.len_utf8();
-            let host = cooked.text.host(at..next).unwrap_or_default();
+        if let Some(hole) = holes.next_if(|hole| hole.start == at) {
+            next = hole.end;
+            let host = cooked.text.host(hole).unwrap_or_default();
             expanded.unknown(host, &text[next..]);
             continue;
         }
@@ -421,7 +441,7 @@ enum Position {
     Operands,
 }
 
-impl Expanded {
+impl Expanded<'_> {
     /// Appends something unknown, whatever fits where it stands.
     fn unknown(&mut self, host: Span, behind: &str) {
         let goes_on = behind.bytes().next().is_some_and(|byte| is_word(byte) || byte == b'.');
@@ -429,11 +449,11 @@ impl Expanded {
             // A comment says it without being a word of a statement.
             Position::Start if !goes_on => {
                 self.text.replaced("/*", host);
-                self.text.replaced(UNKNOWN_TEXT, host);
+                self.text.hole(&self.fillers.text, host, HoleKind::Text);
                 self.text.replaced("*/", host);
             }
             Position::Start | Position::Opcode | Position::Operands => {
-                self.text.replaced(UNKNOWN_TEXT, host);
+                self.text.hole(&self.fillers.text, host, HoleKind::Text);
             }
         }
     }
@@ -476,14 +496,17 @@ impl Expanded {
                 (span, true) => self.text.code(&value.to_string(), span),
                 (span, false) => self.text.glue(&value.to_string(), span),
             },
-            Constraint::Immediate(None) if in_operands => self.text.replaced(UNKNOWN_IMMEDIATE, host),
+            Constraint::Immediate(None) if in_operands => {
+                self.text.hole(&self.fillers.immediate, host, HoleKind::Immediate);
+            }
             Constraint::Register(_) if in_operands => {
-                let name = name_of(index);
+                let (start, name) = (self.text.len(), name_of(index));
                 if cooked.text.text()[range.clone()] == name {
                     self.text.append(&cooked.text, range);
                 } else {
                     self.text.replaced(&name, host);
                 }
+                self.text.mark(start, HoleKind::Operand(index as u32));
             }
             Constraint::Immediate(None) | Constraint::Register(_) | Constraint::Other => {
                 self.unknown(host, &cooked.text.text()[range.end..]);
@@ -492,7 +515,7 @@ impl Expanded {
     }
 }
 
-/// A text of PTX without its comments.
+/// A text of PTX with blanks in place of its comments.
 pub(super) fn uncommented(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -501,16 +524,13 @@ pub(super) fn uncommented(text: &str) -> String {
         kept.push_str(before);
         let len = match comment.as_bytes().get(1) {
             Some(b'/') => comment.find('\n').unwrap_or(comment.len()),
-            Some(b'*') => {
-                kept.push(' ');
-                comment[2..].find("*/").map_or(comment.len(), |len| len + 4)
-            }
-            _ => {
-                kept.push('/');
-                1
-            }
+            Some(b'*') => comment[2..].find("*/").map_or(comment.len(), |len| len + 4),
+            _ => 0,
         };
-        rest = &comment[len..];
+        kept.extend(std::iter::repeat_n(' ', len));
+        // A slash by itself starts none.
+        kept.push_str(&comment[..usize::from(len == 0)]);
+        rest = &comment[len.max(1)..];
     }
     kept.push_str(rest);
     kept

@@ -8,7 +8,7 @@ use super::launch_bounds::{AllBounds, LaunchBounds};
 use super::misfits::Misplaced;
 use super::operations::Operations;
 use super::symbols::{Symbol, Symbols};
-use crate::host::{Binding, Fragment, Outside, UNKNOWN_TEXT, fragment_at};
+use crate::host::{Binding, Fragment, Holes, Outside, fragment_at};
 use crate::isa::generic;
 use crate::isa::vocabulary::Qualifier;
 use crate::source::{Source, Span};
@@ -112,6 +112,8 @@ pub struct Unit {
     pub(super) misfits: OnceLock<Vec<Misplaced>>,
     /// The statements of a host file that it was taken from; a module has none.
     pub fragments: Vec<Fragment>,
+    /// What the host file decides of the text; nothing of a module.
+    pub holes: Holes,
     /// What is around them.
     outside: Option<Outside>,
     /// Whether it is a module, and not fragments of one.
@@ -136,14 +138,15 @@ impl Unit {
             bounds,
             misfits: OnceLock::new(),
             fragments: Vec::new(),
+            holes: Holes::default(),
             outside: None,
             is_module: true,
         }
     }
 
     /// Parses what was taken from a host file.
-    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>, outside: Outside) -> Self {
-        Self { fragments, outside: Some(outside), is_module: false, ..Self::new(ptx) }
+    pub fn of_fragments(ptx: &Source, fragments: Vec<Fragment>, holes: Holes, outside: Outside) -> Self {
+        Self { fragments, holes, outside: Some(outside), is_module: false, ..Self::new(ptx) }
     }
 
     /// Whether a name that the text does not declare may be one of a variable that the code around it declares.
@@ -169,6 +172,17 @@ impl Unit {
     /// The fragment that a place stands in.
     pub fn fragment(&self, offset: u32) -> Option<&Fragment> {
         fragment_at(&self.fragments, offset)
+    }
+
+    /// What people write for the name that is all of `span`, or all in its brackets; none for an operand whose name is
+    /// not known here.
+    pub fn written(&self, span: Span, name: &str) -> Option<String> {
+        let text = self.source.slice(span);
+        let start = span.start + text.find(name).unwrap_or_default() as u32;
+        match self.holes.operand(Span::new(start, start + name.len() as u32)) {
+            Some(operand) => self.fragment(start)?.written(operand),
+            None => Some(name.to_owned()),
+        }
     }
 
     /// The operand of a fragment that is declared at `span`, if that is where one is.
@@ -291,7 +305,7 @@ impl Unit {
         let bytes = self.source.text().as_bytes();
         let behind = &bytes[bytes.len().min(offset as usize)..bytes.len().min(offset as usize + NEAR)];
         let end = offset as usize + memchr::memchr(b';', behind).unwrap_or(behind.len());
-        self.has_unknown(self.end_before(offset), end)
+        self.has_text(self.end_before(offset), end as u32)
     }
 
     /// Whether all that is not known of the statement at a place is which qualifiers its opcode has, so that
@@ -306,13 +320,14 @@ impl Unit {
             return false;
         }
         // What stands behind a whole word at the end of an opcode may be anything, operands as well.
-        let last = self.source.slice(Span::new(start, end)).rsplit('.').next().unwrap_or_default();
-        let known = last.trim_end_matches(UNKNOWN_TEXT);
-        let is_bounded = known == last || Qualifier::parse(known).is_none();
+        let opcode = self.source.slice(Span::new(start, end));
+        let last = Span::new(start + opcode.rfind('.').map_or(0, |dot| dot as u32 + 1), end);
+        let known = Span::new(last.start, self.holes.end_of_known(last));
+        let is_bounded = known == last || Qualifier::parse(self.source.slice(known)).is_none();
         is_bounded
-            && self.has_unknown(start as usize, end as usize)
-            && !self.has_unknown(self.end_before(start), start as usize)
-            && !self.has_unknown(end as usize, statement.span.end as usize)
+            && self.has_text(start, end)
+            && !self.has_text(self.end_before(start), start)
+            && !self.has_text(end, statement.span.end)
     }
 
     /// Whether the words at a place certainly are those of an opcode, and nothing that is not known can mend them.
@@ -323,27 +338,28 @@ impl Unit {
         let StatementKind::Instruction(index) = statement.kind() else { return false };
         let Span { start, end } = self.module.instructions[index as usize].opcode;
         // Another word may follow behind blanks.
-        let behind = self.source.text()[end as usize..].trim_ascii_start();
-        let is_ended = !behind.starts_with(UNKNOWN_TEXT) && !behind.starts_with('/');
+        let text = self.source.text();
+        let behind = text[end as usize..].trim_ascii_start();
+        let goes_on = self.holes.is_text_at((text.len() - behind.len()) as u32);
+        let is_ended = !goes_on && !behind.starts_with('/');
         let is_sure = || {
-            self.has_unknown(start as usize, end as usize)
+            self.has_text(start, end)
                 || self.source.slice(words).split('.').any(|word| !word.is_empty() && !generic::is_word(word))
         };
-        !self.has_unknown(self.end_before(start), start as usize) && (is_ended || is_sure())
+        !self.has_text(self.end_before(start), start) && (is_ended || is_sure())
     }
 
     /// Where the statement before a place ends.
-    fn end_before(&self, offset: u32) -> usize {
+    fn end_before(&self, offset: u32) -> u32 {
         let bytes = self.source.text().as_bytes();
         let at = bytes.len().min(offset as usize);
         let before = &bytes[at.saturating_sub(NEAR)..at];
-        at - before.len() + memchr::memrchr(b';', before).map_or(0, |semicolon| semicolon + 1)
+        (at - before.len() + memchr::memrchr(b';', before).map_or(0, |semicolon| semicolon + 1)) as u32
     }
 
-    /// Whether something is not known in a part of the text.
-    fn has_unknown(&self, start: usize, end: usize) -> bool {
-        let part = self.source.text().as_bytes().get(start..end).unwrap_or_default();
-        memchr::memmem::find(part, UNKNOWN_TEXT.as_bytes()).is_some()
+    /// Whether a part of the text can be anything.
+    fn has_text(&self, start: u32, end: u32) -> bool {
+        self.holes.has_text(Span::new(start, end))
     }
 
     /// A name of the module as its source has it, for people.
@@ -353,13 +369,14 @@ impl Unit {
 
     /// The opcodes that are not in the table, as they are first written.
     pub fn unknown_opcodes(&self) -> Vec<UnknownOpcode> {
+        let opcode = |first: u32| self.module.instructions[first as usize].opcode;
         let unknown = |(first, count): (u32, usize)| UnknownOpcode {
-            text: self.source.slice(self.module.instructions[first as usize].opcode).to_owned(),
+            text: self.source.slice(opcode(first)).to_owned(),
             count,
             is_operation: self.operations.of(first).row.is_none(),
         };
-        let unknown = self.operations.unknown().into_iter().map(unknown);
-        unknown.filter(|opcode| !opcode.text.contains(UNKNOWN_TEXT)).collect()
+        let all = self.operations.unknown().into_iter();
+        all.filter(|(first, _)| !self.holes.has_text(opcode(*first))).map(unknown).collect()
     }
 
     /// How much work it was to make it: what was read, in the units of the tree.

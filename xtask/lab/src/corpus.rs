@@ -294,9 +294,6 @@ fn source_file(source: &Source, other: &count::Counted, tally: &mut Tally) {
     }
 }
 
-/// Stands in an opcode for what comes from elsewhere.
-const UNKNOWN: &str = "$unknown$";
-
 /// Counts the instructions, and those that no table knows.
 fn instructions(document: &Document, tally: &mut Tally) {
     let unit = &document.unit;
@@ -306,7 +303,7 @@ fn instructions(document: &Document, tally: &mut Tally) {
         let text = unit.source.slice(instruction.opcode);
         let is_tensor = unit.operations.is_tensor(index as u32);
         tally.tensor += usize::from(is_tensor);
-        if text.contains(UNKNOWN) {
+        if unit.holes.has_text(instruction.opcode) {
             tally.open += 1;
         } else if !(if is_tensor { opcode.tensor.is_some() } else { opcode.is_known() }) {
             *tally.unknown.entry(text.split_ascii_whitespace().collect()).or_default() += 1;

@@ -24,14 +24,14 @@ impl Document {
     /// Parses a file. Its name says in which language it is.
     pub fn new(source: &Source) -> Self {
         match host::extract(source) {
-            Some(Extract { ptx, fragments, host, modules, .. }) => {
+            Some(Extract { ptx, fragments, holes, host, modules, .. }) => {
                 let modules = modules.into_iter().map(|Extract { ptx, host, .. }| Self {
                     unit: Unit::new(&ptx),
                     host: Some(host),
                     modules: Vec::new(),
                 });
                 let modules = modules.collect();
-                let unit = Unit::of_fragments(&ptx, fragments, host.outside());
+                let unit = Unit::of_fragments(&ptx, fragments, holes, host.outside());
                 Self { unit, host: Some(host), modules }
             }
             None => Self { unit: Unit::new(source), host: None, modules: Vec::new() },
@@ -64,13 +64,9 @@ impl Document {
     }
 }
 
-/// A finding about PTX, as one about the file that it was taken from. None if it says too much about
-/// a statement of which a part is not known.
-pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Option<Diagnostic> {
+/// A finding about PTX, as one about the file that it was taken from.
+pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Diagnostic {
     let place = finding.primary.span;
-    if unit.is_open(place.start) && !holds_in_part(unit, &finding) {
-        return None;
-    }
     joined(unit, &mut finding);
     // A guess at what makes a text a module may leave one that is none, so that nothing would be found in it.
     let may_end_it = unit.is_module && finding.code == Code::SyntaxError;
@@ -89,7 +85,7 @@ pub(super) fn in_host(unit: &Unit, host: &Host, mut finding: Diagnostic) -> Opti
             finding = finding.label(used, "with the arguments of this use");
         }
     }
-    Some(finding)
+    finding
 }
 
 /// Says of an unknown word what it is, where it is two: the end of one literal and the start of the next.
@@ -106,8 +102,11 @@ fn joined(unit: &Unit, finding: &mut Diagnostic) {
 }
 
 /// Whether a finding holds whatever the parts of its statement are that are not known.
-fn holds_in_part(unit: &Unit, finding: &Diagnostic) -> bool {
-    let is_known = !unit.source.slice(finding.primary.span).contains(host::UNKNOWN_TEXT);
+pub(super) fn is_certain(unit: &Unit, finding: &Diagnostic) -> bool {
+    if !unit.is_open(finding.primary.span.start) {
+        return true;
+    }
+    let is_known = !unit.holes.has_text(finding.primary.span);
     match finding.code {
         Code::UnknownInstruction
         | Code::UnknownQualifier
@@ -150,4 +149,50 @@ fn fix_in(host: &Host, fix: Fix) -> Option<Fix> {
         changed.extend(places.into_iter().map(|(span, text): (Span, String)| Edit { span, text }));
     }
     Some(Fix { title, edits: changed, applicability })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in a file, and where.
+    fn found(name: &str, text: &str) -> Vec<String> {
+        let source = Source::new(name, text).unwrap();
+        let report = Document::new(&source).check(&Options::default(), &|| false).unwrap();
+        let described = |it: &Diagnostic| format!("{}: {}", it.code.name(), source.slice(it.primary.span));
+        report.diagnostics.iter().map(described).collect()
+    }
+
+    #[test]
+    fn names_like_fillers_are_names() {
+        let module = ".version 9.0\n.target sm_100a\n.entry k() {\n  add.u32 _$unknown$_, 1, 2;\n}\n";
+        assert_eq!(found("k.ptx", module), ["undeclared-name: _$unknown$_"]);
+        let statement =
+            |text: &str| format!("__device__ void f(int a) {{ asm volatile(\"{text}\" :: \"r\"(a)); }}");
+        let misspelt = "tcgen05.wait::ld._$unknown$_.aligned; mov.b32 %0, 1;";
+        assert_eq!(found("k.cu", &statement(misspelt)), ["unknown-qualifier: ._$unknown$_"]);
+        let filled = "tcgen05.wait::ld.\" NAME \".aligned; mov.b32 %0, 1;";
+        assert_eq!(found("k.cu", &statement(filled)), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_found_next_to_a_hole_is_not_remembered_of_a_name() {
+        let mut memory = Memory::default();
+        let mut count = |qualifier: &str| {
+            let text = format!("void f() {{ asm volatile(\"tcgen05.wait::ld.{qualifier}.aligned;\"); }}");
+            let document = Document::new(&Source::new("k.cu", text).unwrap());
+            document.check_again(&Options::default(), &mut memory, &|| false).unwrap().diagnostics.len()
+        };
+        assert_eq!([count("\" NAME \""), count("_$unknown$_"), count("\" NAME \"")], [0, 1, 0]);
+    }
+
+    #[test]
+    fn no_declaration_is_one_of_a_filler() {
+        let text = |value: &str| {
+            let declared = ".reg .b64 _$unknown$_, _$unknown$$_;";
+            format!("void f() {{ asm volatile(\"{{ {declared} bar.sync {value}; }}\"); }}")
+        };
+        assert_eq!(found("k.cu", &text("\" NAME \"")), [""; 0]);
+        assert_ne!(found("k.cu", &text("_$unknown$$_")), [""; 0]);
+    }
 }

@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Options;
 use crate::analysis::calls::{CallGraph, Component};
 use crate::diagnostic::Diagnostic;
+use crate::host::Holes;
 use crate::resolve::unit::Unit;
 use crate::source::{Source, Span};
 use crate::syntax::ast::{Module, StatementKind};
@@ -48,6 +49,7 @@ pub struct Memory {
 #[derive(Debug)]
 struct Last {
     source: Source,
+    holes: Holes,
     options: Options,
     outside: Vec<Part>,
     /// By the first function of each component, a place in `outside`.
@@ -164,12 +166,14 @@ fn close_of(module: &Module, body: Range<usize>) -> Option<usize> {
 impl Memory {
     /// Fills in what is known to be found in components of the text.
     pub(super) fn recall(&mut self, unit: &Unit, options: &Options, outline: &Outline, tasks: &mut [Task]) {
-        let Some(Last { source, components, outside, .. }) =
+        let Some(Last { source, holes, components, outside, .. }) =
             self.last.as_mut().filter(|last| last.options == *options)
         else {
             return;
         };
-        let is_same = |old: Span, new: Span| source.slice(old) == unit.source.slice(new);
+        let is_same = |old: Span, new: Span| {
+            source.slice(old) == unit.source.slice(new) && holes.are_alike(old, &unit.holes, new)
+        };
         let same_part = |(old, new): (&Part, &Part)| old.sort == new.sort && is_same(old.span, new.span);
         if outside.len() != outline.outside.len() || !outside.iter().zip(&outline.outside).all(same_part) {
             return;
@@ -211,6 +215,7 @@ impl Memory {
         }
         self.last = Some(Last {
             source: unit.source.clone(),
+            holes: unit.holes.clone(),
             options: options.clone(),
             outside: outline.outside,
             components,

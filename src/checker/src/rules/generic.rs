@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::host::is_unknown;
 use crate::isa::generic::{Constraint, Demand, Modifier, Space, Targets, rows_starting_with};
 use crate::isa::targets::{PtxVersion, Target};
 use crate::resolve::environment::{Declared, Environment};
@@ -63,7 +62,7 @@ impl<'a> Generic<'a> {
         let is_later = checker.environment.version.is_some_and(|version| version.value > PtxVersion::LATEST);
         (!is_later).then(|| Self {
             index,
-            is_open: is_unknown(text),
+            is_open: unit.holes.has_unknown(span),
             number: unit.operations.number(index),
             opcode: unit.operations.of(index),
             span,
@@ -82,8 +81,7 @@ impl<'a> Generic<'a> {
         let unit = checker.unit;
         let raw = &unit.module.instructions[index as usize];
         let operands = unit.module.operands(raw.operands);
-        let is_open =
-            |span: Span| is_unknown(unit.source.slice(span)) || unit.missing_end(span.start).is_some();
+        let is_open = |span: Span| unit.holes.has_unknown(span) || unit.missing_end(span.start).is_some();
         if operands.iter().any(|operand| is_open(operand.span())) {
             return None;
         }

@@ -14,7 +14,6 @@ use smallvec::SmallVec;
 use super::form::{Problem, Qualifiers};
 use super::gates::gated_operands;
 use super::{Address, Base, Immediate, Instruction, Name, Register, Scalar, Variable, Vector, types};
-use crate::host::is_unknown;
 use crate::isa::tensor::{Condition, InstructionForm, OperandClass, OperandSlot};
 use crate::isa::vocabulary::CtaGroup;
 use crate::operations::Operations;
@@ -478,7 +477,7 @@ impl<'s> Decoder<'s> {
             (self.value(index, operand, &mut decoded.problems), operand.span())
         }));
         let open = decoded.problems.iter().find_map(|problem| match problem {
-            Problem::UnknownQualifier { span, .. } if is_unknown(self.source.slice(*span)) => Some(*span),
+            Problem::UnknownQualifier { span, .. } if self.unit.holes.has_unknown(*span) => Some(*span),
             _ => None,
         });
         match open.filter(|_| self.unit.has_open_qualifiers(decoded.opcode.start)) {
@@ -634,7 +633,7 @@ impl<'s> Decoder<'s> {
                 }
             }
             Resolution::Special(_) => Value::Scalar(Scalar::Special(operand.span())),
-            Resolution::Undeclared if is_unknown(text) => Value::Other(UNKNOWN),
+            Resolution::Undeclared if self.has_unknown(operand) => Value::Other(UNKNOWN),
             Resolution::Undeclared => {
                 problems.push(Problem::Undeclared { span: operand.span(), guard: false });
                 Value::Other(UNDECLARED)
@@ -774,7 +773,7 @@ impl<'s> Decoder<'s> {
 
     /// Whether a part of an operand is not known.
     fn has_unknown(&self, operand: &Operand) -> bool {
-        is_unknown(self.source.slice(operand.span()))
+        self.unit.holes.has_unknown(operand.span())
     }
 }
 

@@ -1,6 +1,5 @@
 use super::syntax_help;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Findings, Fix};
-use crate::host::{fragment_at, is_unknown};
 use crate::instruction::decode::Decoded;
 use crate::instruction::form::Problem;
 use crate::isa::tensor::{InstructionForm, OperandSlot, Restriction};
@@ -64,10 +63,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let inside = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
             let inside = inside.map(str::trim).filter(|it| is_name(it));
             let is_address = noun.ends_with("in brackets");
-            let written = |name: &str| match fragment_at(&checker.unit.fragments, span.start) {
-                Some(fragment) => fragment.written(name),
-                None => Some(name.to_owned()),
-            };
+            let written = |name: &str| checker.unit.written(*span, name);
             if let Some(inside) = inside.filter(|_| noun.contains("register") && !is_address) {
                 finding.help = Some(match written(inside) {
                     Some(inside) => format!("write `{inside}`: no memory is read here"),
@@ -96,7 +92,7 @@ fn exchanged(
     let [first, second] = slots.map(|slot| slot.name);
     let [left, right] = spans.map(|span| checker.unit.source.slice(span).to_owned());
     // Another instruction may take them in this order: what was meant is not certain.
-    let is_known = !is_unknown(&left) && !is_unknown(&right);
+    let is_known = !spans.iter().any(|span| checker.unit.holes.has_unknown(*span));
     let fix = is_known.then(|| Fix {
         applicability: Applicability::Unsafe,
         ..Fix::swap("Exchange the operands", (spans[0], left), (spans[1], right))

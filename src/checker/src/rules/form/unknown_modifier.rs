@@ -1,5 +1,4 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::host::is_unknown;
 use crate::isa::generic::is_word;
 use crate::rules::generic::{Generic, Meant};
 use crate::rules::{Checker, Code, rule};
@@ -33,8 +32,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let mut all_meant = Meant::default();
     for generic in Generic::unknown(checker) {
         // Next to an unknown part, a modifier may belong to another form; but not one that PTX does not have.
-        let is_sure = |word: &str| !generic.is_open || !is_unknown(word) && !is_word(word);
-        let mut refused = generic.opcode.refused_words(generic.text).filter(|(_, word)| is_sure(word));
+        let is_known = |span: Span| !checker.unit.holes.has_unknown(generic.place(span));
+        let is_sure = |(span, word): &(Span, &str)| !generic.is_open || is_known(*span) && !is_word(word);
+        let mut refused = generic.opcode.refused_words(generic.text).filter(is_sure);
         let Some((first, word)) = refused.next() else { continue };
         let others: Vec<Span> = refused.map(|(span, _)| span).collect();
         let name = generic.name();

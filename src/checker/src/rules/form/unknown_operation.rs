@@ -1,5 +1,4 @@
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::host::is_unknown;
 use crate::isa::generic::{rows, rows_starting_with};
 use crate::resolve::opcode_words::words;
 use crate::resolve::operations::Opcode;
@@ -44,7 +43,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let last = words.get(count - 1).or(words.last()).map_or(*span, |(_, last)| *last);
         let span = span.to(last);
         let name = generic.text.get(span.range()).unwrap_or_default();
-        if is_unknown(name) {
+        if checker.unit.holes.has_unknown(generic.place(span)) {
             continue;
         }
         let rest = generic.text.get(span.range().end..).unwrap_or_default();

@@ -1,7 +1,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Diagnostic, Findings, Fix};
-use crate::host::{Fragment, is_unknown};
+use crate::host::Fragment;
 use crate::instruction::form::Problem;
 use crate::isa::generic::{Computation, Role, Type, TypeRule};
 use crate::isa::special_registers::Special;
@@ -128,7 +128,6 @@ fn in_others(unit: &Unit, findings: &mut Findings<'_>) {
         let StatementKind::Instruction(index) = statement.kind() else { continue };
         if statement.span.end < span.end
             || unit.operations.is_tensor(index)
-            || is_unknown(unit.source.slice(*span))
             || unit.missing_end(span.start).is_some()
         {
             continue;
@@ -198,7 +197,8 @@ fn in_fragments(unit: &Unit, findings: &mut Findings<'_>) {
                 let is_undeclared = unit.symbols.operand(place) == Resolution::Undeclared;
                 // Those of the machine have a pass of their own.
                 let may_be_special = name.starts_with('%') && !is_of_compiler(name);
-                if is_undeclared && !is_unknown(name) && !shared.contains(name) && !may_be_special {
+                if is_undeclared && !unit.holes.has_unknown(span) && !shared.contains(name) && !may_be_special
+                {
                     findings.push(finding(unit, span, Place::Operand("b32")));
                 }
             }
@@ -215,7 +215,7 @@ fn others_in_fragments(unit: &Unit, shared: &FxHashSet<&str>, findings: &mut Fin
     let statements = &unit.module.statements;
     for span in unit.symbols.undeclared() {
         let name = unit.source.slice(*span);
-        if is_unknown(name) || shared.contains(name) || is_of_compiler(name) {
+        if unit.holes.has_unknown(*span) || shared.contains(name) || is_of_compiler(name) {
             continue;
         }
         let behind = statements.partition_point(|statement| statement.span.start <= span.start);
