@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::budget::Budget;
@@ -139,6 +139,23 @@ enum Transfer {
     Indexed,
     /// Out of the function.
     Leave,
+}
+
+impl<M: Marks<BlockId>> Walk<'_, BlockId, M> {
+    /// Follows all paths in a direction, through blocks that `goes_on` accepts; what they reach.
+    pub fn follow(
+        mut self,
+        cfg: &Cfg,
+        direction: Direction,
+        mut goes_on: impl FnMut(BlockId) -> bool,
+    ) -> Option<M> {
+        while let Some(block) = self.pop() {
+            if goes_on(block) {
+                self.extend(cfg.block(block).next(direction).iter().copied());
+            }
+        }
+        self.reached()
+    }
 }
 
 impl Cfg {
@@ -286,7 +303,7 @@ impl Cfg {
         }
     }
 
-    /// A walk over blocks, from the start of these.
+    /// A walk over blocks that may reach all of them.
     pub fn walk<'b>(
         &self,
         budget: &'b Budget,
@@ -295,27 +312,16 @@ impl Cfg {
         Walk::with_marks(budget, smallvec![false; self.blocks.len()], from)
     }
 
-    /// By block: whether a path in a direction leads there from one of these blocks, themselves included, through
-    /// blocks that `goes_on` accepts: the last one need not be. Nothing if the budget does not suffice.
+    /// The blocks that paths in a direction get to from the start of some blocks, through blocks that `goes_on`
+    /// accepts: the last one need not be. Nothing if the budget does not suffice.
     pub fn reached(
         &self,
         direction: Direction,
         from: impl IntoIterator<Item = BlockId>,
         budget: &Budget,
-        mut goes_on: impl FnMut(BlockId) -> bool,
-    ) -> Option<OfBlocks> {
-        let mut blocks = self.walk(budget, from);
-        while let Some(block) = blocks.pop() {
-            if goes_on(block) {
-                blocks.extend(self.block(block).next(direction).iter().copied());
-            }
-        }
-        blocks.reached()
-    }
-
-    /// The same whatever is on the path: that is soon found out.
-    fn followed(&self, direction: Direction, from: impl IntoIterator<Item = BlockId>) -> OfBlocks {
-        self.reached(direction, from, &Budget::new(u64::MAX), |_| true).unwrap_or_default()
+        goes_on: impl FnMut(BlockId) -> bool,
+    ) -> Option<FxHashSet<BlockId>> {
+        Walk::new(budget, from).follow(self, direction, goes_on)
     }
 
     /// Whether a path leads from a block back to it through blocks that `goes_on` accepts, or the budget does not suffice
@@ -323,7 +329,12 @@ impl Cfg {
     pub fn comes_back(&self, block: BlockId, budget: &Budget, goes_on: impl Fn(BlockId) -> bool) -> bool {
         let next = self.block(block).successors.iter().copied();
         let reached = self.reached(Direction::Forward, next, budget, |at| at != block && goes_on(at));
-        reached.is_none_or(|reached| reached[block.index()])
+        reached.is_none_or(|reached| reached.contains(&block))
+    }
+
+    /// By block: whether a path in a direction leads there from one of these blocks, themselves included.
+    fn followed(&self, direction: Direction, from: impl IntoIterator<Item = BlockId>) -> OfBlocks {
+        self.walk(&Budget::new(u64::MAX), from).follow(self, direction, |_| true).unwrap_or_default()
     }
 
     /// By block: whether a path of one edge or more in a direction leads there from one of these.

@@ -4,10 +4,10 @@
 //! left by one branch only, which compares what the loop counts from a constant on, is executed, as far as its
 //! numbers and addresses go. What stands in each of its rounds then meets each of the values.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::cfg::{BlockId, Direction, OfBlocks};
+use super::cfg::{BlockId, Direction};
 use super::constants::Known;
 use super::definitions::{Definition, DefinitionId};
 use super::flow::Flow;
@@ -62,8 +62,7 @@ impl Flow<'_> {
 
 /// A loop that only one branch leaves.
 struct Loop {
-    /// By block.
-    body: OfBlocks,
+    body: FxHashSet<BlockId>,
     header: BlockId,
     /// The only block that goes back.
     last: BlockId,
@@ -88,7 +87,7 @@ impl Loop {
             let Some(last) = back.next() else { continue };
             let ends = back.clone().chain([header, last]);
             let body = cfg.reached(Direction::Backward, ends, &flow.facts.budget, |block| block != header)?;
-            if !body[block.index()] {
+            if !body.contains(&block) {
                 continue;
             }
             return if back.next().is_none() { Self::leaving(flow, body, header, last) } else { None };
@@ -96,14 +95,14 @@ impl Loop {
         None
     }
 
-    fn leaving(flow: &Flow<'_>, body: OfBlocks, header: BlockId, last: BlockId) -> Option<Self> {
+    fn leaving(flow: &Flow<'_>, body: FxHashSet<BlockId>, header: BlockId, last: BlockId) -> Option<Self> {
         let cfg = flow.cfg();
         let mut leaving: SmallVec<[BlockId; 2]> = SmallVec::new();
-        for (block, content) in cfg.blocks().filter(|(block, _)| body[block.index()]) {
+        for (block, content) in cfg.blocks().filter(|(block, _)| body.contains(block)) {
             if content.leaves || cfg.choice(block).is_some() {
                 return None;
             }
-            if content.successors.iter().any(|next| !body[next.index()]) {
+            if content.successors.iter().any(|next| !body.contains(next)) {
                 leaving.push(block);
             }
         }
@@ -116,7 +115,7 @@ impl Loop {
         {
             return None;
         }
-        let stays = content.successors.iter().find(|next| body[next.index()])?;
+        let stays = content.successors.iter().find(|next| body.contains(*next))?;
         let taken_goes_on = *stays != exit.next();
         Some(Self { body, header, last, exit, branch, taken_goes_on })
     }
@@ -206,7 +205,7 @@ struct Run<'f, 'a> {
 
 impl Run<'_, '_> {
     fn is_inside(&self, instruction: u32) -> Option<BlockId> {
-        self.view.cfg.block_of(instruction).filter(|block| self.rounds.body[block.index()])
+        self.view.cfg.block_of(instruction).filter(|block| self.rounds.body.contains(block))
     }
 
     /// Whether each round executes an instruction once.
@@ -229,7 +228,7 @@ impl Run<'_, '_> {
     /// Whether a block is in a loop inside this one.
     fn goes_round_inside(&self, block: BlockId) -> bool {
         let cfg = self.view.cfg;
-        let goes_on = |at: BlockId| at != self.rounds.header && self.rounds.body[at.index()];
+        let goes_on = |at: BlockId| at != self.rounds.header && self.rounds.body.contains(&at);
         block != self.rounds.header && cfg.comes_back(block, self.view.budget, goes_on)
     }
 

@@ -12,6 +12,7 @@ use super::executing::{Executes, Executing};
 use super::flow::{Condition, Flow};
 use super::loops::Loop;
 use super::reach::{Direction, Passed};
+use super::walks::Walk;
 use crate::isa::generic::Control;
 
 /// An operation, and the commit that stands before it in each round.
@@ -99,7 +100,7 @@ impl Flow<'_> {
         let cfg = self.cfg();
         let blocks = from.iter().filter_map(|at| Some((cfg.block_of(*at)?, *at)));
         let starts = blocks.filter(|(block, at)| *block != place.block || *at >= place.at);
-        let mut blocks = cfg.walk(&self.facts.budget, starts.map(|(block, _)| block));
+        let mut blocks = Walk::new(&self.facts.budget, starts.map(|(block, _)| block));
         while let Some(block) = blocks.pop() {
             if self.is_end(block) {
                 return Some(true);

@@ -84,7 +84,7 @@ impl Flow<'_> {
     fn reached_before(&self, instruction: u32) -> Option<OfBlocks> {
         let cfg = self.cfg();
         let own = cfg.block_of(instruction)?;
-        cfg.reached(Direction::Forward, [BlockId(0)], &self.facts.budget, |block| block != own)
+        cfg.walk(&self.facts.budget, [BlockId(0)]).follow(cfg, Direction::Forward, |block| block != own)
     }
 
     /// What is known of what an instruction reads, whatever in these blocks made it.

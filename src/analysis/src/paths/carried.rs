@@ -12,6 +12,7 @@ use crate::function::Function;
 use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::Resolution;
 use crate::values::{JoinId, ValueId};
+use crate::walks::Walk;
 
 /// What an instruction makes of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +149,7 @@ impl Builder<'_> {
         let Some(top) = top.filter(|top| *top != to) else { return false };
         // What leads to the second one, up to the block of the first one.
         let before = |block: BlockId| cfg.block(block).predecessors.iter().copied();
-        let mut between = cfg.walk(budget, before(to)).at_most(BETWEEN);
+        let mut between = Walk::new(budget, before(to)).at_most(BETWEEN);
         while let Some(block) = between.pop() {
             if block != top && block != to {
                 between.extend(before(block));
@@ -157,8 +158,8 @@ impl Builder<'_> {
         let Some(between) = between.reached() else { return false };
         let is_between = |at: u32| match cfg.block_of(at) {
             Some(block) if block == top => block == from && at >= reader,
-            Some(block) if block == to => at < until || between[to.index()],
-            Some(block) => between[block.index()],
+            Some(block) if block == to => at < until || between.contains(&to),
+            Some(block) => between.contains(&block),
             None => true,
         };
         !written.any(is_between)

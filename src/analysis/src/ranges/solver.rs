@@ -18,6 +18,7 @@ use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::sparse::{Analysis, Reads};
 use crate::values::ValueId;
+use crate::walks::Walk;
 
 /// What one evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
@@ -226,7 +227,7 @@ impl<'a, 'f> OfRanges<'a, 'f> {
             .filter(|it| !it.guarded)
             .filter_map(|it| cfg.block_of(it.instruction))
             .collect();
-        let mut blocks = cfg.walk(budget, [from]);
+        let mut blocks = Walk::new(budget, [from]);
         while let Some(block) = blocks.pop() {
             if block != from && stops.contains(&block) {
                 continue;

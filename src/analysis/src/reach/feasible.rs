@@ -19,6 +19,7 @@ use super::{Fact, Group, Query, Reach, Step, ranges};
 use crate::cfg::BlockId;
 use crate::function::Function;
 use crate::paths::{Allowance, Entered, Knowledge, Paths};
+use crate::walks::Walk;
 
 /// Follows the facts of one problem.
 pub struct Feasible<'a> {
@@ -177,7 +178,7 @@ impl<'a> Feasible<'a> {
             let all = cfg.block(block).predecessors.iter().copied();
             all.filter(|it| *it != above && cfg.is_reachable(*it))
         };
-        let mut between = cfg.walk(self.function.budget, before(to));
+        let mut between = Walk::new(self.function.budget, before(to));
         while let Some(block) = between.pop() {
             if !self.allowance.take(1) || block == to || !self.go_together(block) {
                 return false;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::budget::Budget;
@@ -39,35 +40,26 @@ impl Passed {
 
     /// Whether a path passes an instruction of the function after one of those.
     pub fn has(&self, cfg: &Cfg, instruction: u32) -> bool {
-        self.has_without(cfg, instruction, &[])
-    }
-
-    fn has_without(&self, cfg: &Cfg, instruction: u32, stops: &[u32]) -> bool {
         let Some(block) = cfg.block_of(instruction) else { return false };
-        let content = &cfg.block(block).instructions;
-        let between = |from: Option<u32>| match self.direction {
-            Direction::Forward => from.map_or(content.start, |from| from + 1)..instruction,
-            Direction::Backward => instruction + 1..from.unwrap_or(content.end),
-        };
-        if self.blocks[block.index()] && !are_within(stops, between(None)) {
-            return true;
-        }
-        self.first.binary_search_by_key(&block, |(block, _)| *block).is_ok_and(|at| {
-            let first = self.first[at].1;
-            let is_after = match self.direction {
-                Direction::Forward => first < instruction,
-                Direction::Backward => first > instruction,
-            };
-            is_after && !are_within(stops, between(Some(first)))
-        })
+        self.blocks[block.index()]
+            || self.first.binary_search_by_key(&block, |(block, _)| *block).is_ok_and(|at| {
+                let first = self.first[at].1;
+                match self.direction {
+                    Direction::Forward => first < instruction,
+                    Direction::Backward => first > instruction,
+                }
+            })
     }
 }
 
 /// What paths pass that go from one instruction and stop at some others.
 #[derive(Debug)]
 pub struct PassedWithout<'s> {
-    passed: Passed,
+    direction: Direction,
+    from: u32,
     stops: &'s [u32],
+    /// The blocks that are entered after it.
+    blocks: FxHashSet<BlockId>,
 }
 
 impl<'s> PassedWithout<'s> {
@@ -80,21 +72,34 @@ impl<'s> PassedWithout<'s> {
         stops: &'s [u32],
         budget: &Budget,
     ) -> Option<Self> {
-        let first: SmallVec<_> = cfg.block_of(from).map(|block| (block, from)).into_iter().collect();
-        let rest = |block: BlockId| match (&cfg.block(block).instructions, direction) {
-            (content, Direction::Forward) => from + 1..content.end,
-            (content, Direction::Backward) => content.start..from,
-        };
-        let left = first.iter().map(|(block, _)| *block).filter(|block| !are_within(stops, rest(*block)));
-        let entered = left.flat_map(|block| cfg.block(block).next(direction).iter().copied());
+        let own = cfg.block_of(from).map(|block| cfg.block(block));
+        let left = own.filter(|own| {
+            let rest = match direction {
+                Direction::Forward => from + 1..own.instructions.end,
+                Direction::Backward => own.instructions.start..from,
+            };
+            !are_within(stops, rest)
+        });
+        let entered = left.into_iter().flat_map(|own| own.next(direction).iter().copied());
         let goes_on = |block: BlockId| !are_within(stops, cfg.block(block).instructions.clone());
         let blocks = cfg.reached(direction, entered, budget, goes_on)?;
-        Some(Self { passed: Passed { direction, first, blocks }, stops })
+        Some(Self { direction, from, stops, blocks })
     }
 
     /// Whether a path passes an instruction of the function before any of the stops.
     pub fn has(&self, cfg: &Cfg, instruction: u32) -> bool {
-        self.passed.has_without(cfg, instruction, self.stops)
+        let Some(block) = cfg.block_of(instruction) else { return false };
+        let content = &cfg.block(block).instructions;
+        let (is_after, from_entry, from_first) = match self.direction {
+            Direction::Forward => {
+                (self.from < instruction, content.start..instruction, self.from + 1..instruction)
+            }
+            Direction::Backward => {
+                (self.from > instruction, instruction + 1..content.end, instruction + 1..self.from)
+            }
+        };
+        self.blocks.contains(&block) && !are_within(self.stops, from_entry)
+            || is_after && content.contains(&self.from) && !are_within(self.stops, from_first)
     }
 }
 

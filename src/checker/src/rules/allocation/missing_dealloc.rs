@@ -275,7 +275,7 @@ fn branches_past(flow: &Flow<'_>, freed: &Passed, deallocs: &[u32]) -> Vec<u32> 
         let Some(after) = cfg.reached(Direction::Forward, [*past], &flow.facts.budget, |_| true) else {
             break;
         };
-        if cfg.blocks().any(|(it, _)| after[it.index()] && returns(it)) {
+        if after.into_iter().any(returns) {
             found.push(branch);
         }
     }
