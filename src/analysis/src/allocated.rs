@@ -7,14 +7,13 @@
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::cfg::BlockId;
 use super::events::{Action, Event};
 use super::flow::Flow;
 use super::footprint;
 use super::places::{Place, Slot, SlotRoot};
-use super::reach::{Direction, Passed};
+use super::reach::{Direction, Passed, PassedWithout};
 use crate::descriptor::Known;
 use crate::instruction::decode::Decoded;
 use crate::instruction::{Address, Base, Instruction, Scalar};
@@ -494,23 +493,12 @@ pub struct Read {
 
 /// Whether a path leads from one instruction to another that does not pass a third one.
 fn leads(flow: &Flow<'_>, from: u32, to: u32, avoiding: Option<u32>) -> bool {
-    let cfg = flow.cfg();
-    let (Some(start), Some(_)) = (cfg.block_of(from), cfg.block_of(to)) else { return true };
-    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-    let mut work = vec![(start, from + 1)];
-    while let Some((block, first)) = work.pop() {
-        let content = cfg.block(block);
-        let end = content.instructions.end;
-        let stop = avoiding.filter(|it| (first..end).contains(it)).unwrap_or(end);
-        if (first..stop).contains(&to) || !flow.facts.budget.take(1) {
-            return true;
-        }
-        if stop == end {
-            let next = content.successors.iter().filter(|next| seen.insert(**next));
-            work.extend(next.map(|next| (*next, cfg.block(*next).instructions.start)));
-        }
+    let (cfg, budget) = (flow.cfg(), &flow.facts.budget);
+    if cfg.block_of(from).is_none() || cfg.block_of(to).is_none() {
+        return true;
     }
-    false
+    let passed = PassedWithout::new(cfg, Direction::Forward, from, avoiding.as_slice(), budget);
+    passed.is_none_or(|passed| passed.has(cfg, to))
 }
 
 impl Store {

@@ -4,14 +4,15 @@
 //! once more for each, where nothing tells these warps apart: then all of them get there as often, and name the
 //! same mbarrier each time.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::cfg::BlockId;
-use super::definitions::DefinitionId;
+use super::cfg::Direction;
 use super::executing::Executes;
 use super::flow::Flow;
 use super::mbarriers::{Mbarrier, Use, Used};
+use super::reach::PassedWithout;
+use super::walks::Walk;
 use crate::isa::generic::{Computation, Flag, Lanes, Operation, Space, Synchronization};
 use crate::isa::hierarchy::{THREADS_OF_WARP, WARPS_OF_CTA};
 use crate::isa::special_registers::{Extent, Lasting};
@@ -181,35 +182,14 @@ impl Flow<'_> {
         if !cfg.is_in_loop(own) {
             return false;
         }
-        // Where gates stand under conditions, nobody is held up for certain.
-        let closes = |at: &u32| {
-            self.unit.module.guard(&self.unit.module.instructions[*at as usize]).is_none()
-                && gates.iter().any(|gate| gate.instruction == *at)
-        };
-        let content = cfg.block(own).instructions.clone();
-        if (instruction..content.end).any(|at| closes(&at)) {
-            return false;
-        }
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work: Vec<BlockId> = cfg.block(own).successors.to_vec();
-        while let Some(block) = work.pop() {
-            if !seen.insert(block) {
-                continue;
-            }
-            let content = cfg.block(block);
-            if !self.facts.budget.take(1 + content.instructions.len() as u64) {
-                return true;
-            }
-            let end = if block == own { instruction } else { content.instructions.end };
-            if (content.instructions.start..end).any(|at| closes(&at)) {
-                continue;
-            }
-            if block == own {
-                return true;
-            }
-            work.extend(content.successors.iter().copied());
-        }
-        false
+        // Where gates stand under conditions, no thread is held up for certain.
+        let is_closed =
+            |at: &u32| self.unit.module.guard(&self.unit.module.instructions[*at as usize]).is_none();
+        let mut closed: SmallVec<[u32; 4]> =
+            gates.iter().map(|gate| gate.instruction).filter(is_closed).collect();
+        closed.sort_unstable();
+        let passed = PassedWithout::new(cfg, Direction::Forward, instruction, &closed, &self.facts.budget);
+        passed.is_none_or(|passed| passed.has(cfg, instruction))
     }
 
     /// The operand that says how many arrivals an instruction makes.
@@ -357,65 +337,59 @@ impl Flow<'_> {
         let view = self.facts.view(self.unit);
         let unit = self.unit;
         let executing = self.executing(None);
-        let mut seen: FxHashSet<DefinitionId> = FxHashSet::default();
-        let mut work: SmallVec<[(u32, RegisterId); 16]> = smallvec![(instruction, register)];
-        while let Some((at, register)) = work.pop() {
-            let ids = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
-            let Some(ids) = ids else { return false };
-            for id in ids {
-                if !seen.insert(id) {
+        let Some(value) = view.value(instruction, register) else { return false };
+        let mut values = Walk::new(view.budget, [value]).at_most(MOST);
+        while let Some(id) = values.pop_definition(view.definitions) {
+            let made = view.definitions.get(id).instruction;
+            // Whether a guard holds, what it is made of says.
+            let makes = executing.of_those_at(made, Extent::Cta);
+            if !makes.is_some_and(|makes| makes.is_by_all_or_none(executes)) {
+                return false;
+            }
+            let opcode = unit.operations.of(made);
+            if opcode.computes() == Computation::Load {
+                let is_same = |space: Space| matches!(space, Space::Param | Space::ParamEntry | Space::Const);
+                if !opcode.spaces().next().is_some_and(is_same) {
+                    return false;
+                }
+            } else if opcode.lanes() != Lanes::AsSources || opcode.computes() == Computation::Other {
+                return false;
+            }
+            let mut reads: SmallVec<[RegisterId; 4]> = SmallVec::new();
+            if let Resolution::Register(guard) = unit.symbols.guard(made) {
+                reads.push(guard);
+            }
+            for index in unit.module.instructions[made as usize].operands.range().skip(1) {
+                let operand = &unit.module.operands[index];
+                if literal::evaluate(&unit.source, &unit.module, operand).is_some() {
                     continue;
                 }
-                let made = view.definitions.get(id).instruction;
-                if seen.len() > MOST || !view.budget.take(1) {
-                    return false;
-                }
-                // Whether a guard holds, what it is made of says.
-                let makes = executing.of_those_at(made, Extent::Cta);
-                if !makes.is_some_and(|makes| makes.is_by_all_or_none(executes)) {
-                    return false;
-                }
-                let opcode = unit.operations.of(made);
-                if opcode.computes() == Computation::Load {
-                    let is_same =
-                        |space: Space| matches!(space, Space::Param | Space::ParamEntry | Space::Const);
-                    if !opcode.spaces().next().is_some_and(is_same) {
-                        return false;
-                    }
-                } else if opcode.lanes() != Lanes::AsSources || opcode.computes() == Computation::Other {
-                    return false;
-                }
-                if let Resolution::Register(guard) = unit.symbols.guard(made) {
-                    work.push((made, guard));
-                }
-                for index in unit.module.instructions[made as usize].operands.range().skip(1) {
-                    let operand = &unit.module.operands[index];
-                    if literal::evaluate(&unit.source, &unit.module, operand).is_some() {
-                        continue;
-                    }
-                    let name = match operand.kind() {
-                        OperandKind::Name => index as u32,
-                        OperandKind::Address(_) => match unit.module.base_of(index as u32) {
-                            Some(base) => base,
-                            None => return false,
-                        },
-                        _ => return false,
-                    };
-                    match unit.symbols.operand(name) {
-                        Resolution::Register(register) => work.push((made, register)),
-                        Resolution::Special(special) => {
-                            let facts = special.facts();
-                            if facts.same_in < Extent::Cta || facts.lasting != Lasting::Always {
-                                return false;
-                            }
+                let name = match operand.kind() {
+                    OperandKind::Name => index as u32,
+                    OperandKind::Address(_) => match unit.module.base_of(index as u32) {
+                        Some(base) => base,
+                        None => return false,
+                    },
+                    _ => return false,
+                };
+                match unit.symbols.operand(name) {
+                    Resolution::Register(register) => reads.push(register),
+                    Resolution::Special(special) => {
+                        let facts = special.facts();
+                        if facts.same_in < Extent::Cta || facts.lasting != Lasting::Always {
+                            return false;
                         }
-                        Resolution::Symbol(_) => {}
-                        Resolution::Undeclared => return false,
                     }
+                    Resolution::Symbol(_) => {}
+                    Resolution::Undeclared => return false,
                 }
             }
+            for register in reads {
+                let Some(value) = view.value(made, register) else { return false };
+                values.extend([value]);
+            }
         }
-        true
+        values.is_complete()
     }
 
     fn address_register(&self, used: &Used) -> Option<RegisterId> {

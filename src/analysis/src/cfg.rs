@@ -10,10 +10,12 @@ use std::ops::Range;
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
+use super::budget::Budget;
 use super::dominance::DominatorTree;
+use super::walks::{Marks, Walk};
 use crate::isa::generic::Control;
 use crate::resolve::symbols::{Resolution, SymbolKind};
 use crate::resolve::unit::Unit;
@@ -42,6 +44,32 @@ type BlockIds = SmallVec<[BlockId; 2]>;
 /// Something that is true or false of each block.
 pub type OfBlocks = SmallVec<[bool; 64]>;
 
+impl Marks<BlockId> for OfBlocks {
+    fn mark(&mut self, block: BlockId) -> bool {
+        !std::mem::replace(&mut self[block.index()], true)
+    }
+}
+
+/// Which way paths are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// With the flow: what has happened.
+    Forward,
+    /// Against it: what will happen.
+    Backward,
+}
+
+impl Direction {
+    /// The other one.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Forward => Self::Backward,
+            Self::Backward => Self::Forward,
+        }
+    }
+}
+
 /// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
@@ -55,6 +83,16 @@ pub struct Block {
     pub branch: Option<u32>,
     /// Whether the function may end behind it.
     pub leaves: bool,
+}
+
+impl Block {
+    /// The blocks that paths in a direction go on to.
+    pub fn next(&self, direction: Direction) -> &[BlockId] {
+        match direction {
+            Direction::Forward => &self.successors,
+            Direction::Backward => &self.predecessors,
+        }
+    }
 }
 
 /// A jump to one of the labels of a list, by its number in it.
@@ -82,7 +120,7 @@ pub struct Cfg {
     alone: OnceCell<bool>,
     order: OnceCell<Vec<BlockId>>,
     positions: OnceCell<Vec<u32>>,
-    reachable: OnceCell<Vec<bool>>,
+    reachable: OnceCell<OfBlocks>,
     /// See [`Cfg::find_rounds`].
     rounds: OnceCell<Vec<Range<BlockId>>>,
     /// By block: the circle that it is in, if it is in one.
@@ -101,6 +139,23 @@ enum Transfer {
     Indexed,
     /// Out of the function.
     Leave,
+}
+
+impl<M: Marks<BlockId>> Walk<'_, BlockId, M> {
+    /// Follows all paths in a direction, through blocks that `goes_on` accepts; what they reach.
+    pub fn follow(
+        mut self,
+        cfg: &Cfg,
+        direction: Direction,
+        mut goes_on: impl FnMut(BlockId) -> bool,
+    ) -> Option<M> {
+        while let Some(block) = self.pop() {
+            if goes_on(block) {
+                self.extend(cfg.block(block).next(direction).iter().copied());
+            }
+        }
+        self.reached()
+    }
 }
 
 impl Cfg {
@@ -228,13 +283,7 @@ impl Cfg {
     /// instructions.
     fn reachable(&self) -> &[bool] {
         self.reachable.get_or_init(|| {
-            let mut reachable = vec![false; self.blocks.len()];
-            let mut work = vec![BlockId(0)];
-            while let Some(block) = work.pop() {
-                if !std::mem::replace(&mut reachable[block.index()], true) {
-                    work.extend(&self.block(block).successors);
-                }
-            }
+            let mut reachable = self.followed(Direction::Forward, [BlockId(0)]);
             let mut blocks = self.blocks.iter().zip(&reachable);
             if blocks.all(|(block, reachable)| *reachable || block.instructions.is_empty()) {
                 reachable.clear();
@@ -243,31 +292,54 @@ impl Cfg {
         })
     }
 
-    /// By block: whether a path of one edge or more leads there from one of these.
-    pub fn followers(&self, blocks: impl Iterator<Item = BlockId>) -> OfBlocks {
-        self.behind(blocks, |block| &block.successors)
-    }
-
-    /// By block: whether a path of one edge or more leads from there to one of these.
-    pub fn leaders(&self, blocks: impl Iterator<Item = BlockId>) -> OfBlocks {
-        self.behind(blocks, |block| &block.predecessors)
-    }
-
-    fn behind(&self, blocks: impl Iterator<Item = BlockId>, next: impl Fn(&Block) -> &BlockIds) -> OfBlocks {
-        let mut seen: OfBlocks = smallvec![false; self.blocks.len()];
-        let mut work: SmallVec<[BlockId; 16]> = SmallVec::new();
-        let mut pass = |block: BlockId, work: &mut SmallVec<[BlockId; 16]>| {
-            for next in next(self.block(block)) {
-                if !std::mem::replace(&mut seen[next.index()], true) {
-                    work.push(*next);
-                }
+    /// Takes away the edges from blocks that no path leads to any more.
+    fn disconnect(&mut self) {
+        let reached = self.followed(Direction::Forward, [BlockId(0)]);
+        for (block, is_reached) in self.blocks.iter_mut().zip(&reached) {
+            block.predecessors.retain(|from| reached[from.index()]);
+            if !is_reached {
+                block.successors.clear();
             }
-        };
-        blocks.for_each(|block| pass(block, &mut work));
-        while let Some(block) = work.pop() {
-            pass(block, &mut work);
         }
-        seen
+    }
+
+    /// A walk over blocks that may reach all of them.
+    pub fn walk<'b>(
+        &self,
+        budget: &'b Budget,
+        from: impl IntoIterator<Item = BlockId>,
+    ) -> Walk<'b, BlockId, OfBlocks> {
+        Walk::with_marks(budget, smallvec![false; self.blocks.len()], from)
+    }
+
+    /// The blocks that paths in a direction get to from the start of some blocks, through blocks that `goes_on`
+    /// accepts: the last one need not be. Nothing if the budget does not suffice.
+    pub fn reached(
+        &self,
+        direction: Direction,
+        from: impl IntoIterator<Item = BlockId>,
+        budget: &Budget,
+        goes_on: impl FnMut(BlockId) -> bool,
+    ) -> Option<FxHashSet<BlockId>> {
+        Walk::new(budget, from).follow(self, direction, goes_on)
+    }
+
+    /// Whether a path leads from a block back to it through blocks that `goes_on` accepts, or the budget does not suffice
+    /// to find out.
+    pub fn comes_back(&self, block: BlockId, budget: &Budget, goes_on: impl Fn(BlockId) -> bool) -> bool {
+        let next = self.block(block).successors.iter().copied();
+        let reached = self.reached(Direction::Forward, next, budget, |at| at != block && goes_on(at));
+        reached.is_none_or(|reached| reached.contains(&block))
+    }
+
+    /// By block: whether a path in a direction leads there from one of these blocks, themselves included.
+    fn followed(&self, direction: Direction, from: impl IntoIterator<Item = BlockId>) -> OfBlocks {
+        self.walk(&Budget::new(u64::MAX), from).follow(self, direction, |_| true).unwrap_or_default()
+    }
+
+    /// By block: whether a path of one edge or more in a direction leads there from one of these.
+    pub fn passed(&self, direction: Direction, blocks: impl Iterator<Item = BlockId>) -> OfBlocks {
+        self.followed(direction, blocks.flat_map(|block| self.block(block).next(direction).iter().copied()))
     }
 
     /// Whether a path leads from the block back to it.
@@ -426,21 +498,19 @@ impl Cfg {
     /// taken to have one at its last block.
     fn ends(&self) -> Vec<u32> {
         let mut ends = Vec::new();
-        let mut ending = vec![false; self.blocks.len()];
-        let mut work = Vec::new();
+        let budget = Budget::new(u64::MAX);
+        let mut ending = self.walk(&budget, []);
         let leaving = |block: &Block| block.leaves || block.successors.is_empty();
         let (last, endless): (Vec<BlockId>, Vec<BlockId>) =
             self.reverse_post_order().iter().rev().partition(|block| leaving(self.block(**block)));
         for block in last.into_iter().chain(endless) {
-            if ending[block.index()] && !leaving(self.block(block)) {
+            if ending.so_far()[block.index()] && !leaving(self.block(block)) {
                 continue;
             }
             ends.push(block.0);
-            work.push(block);
-            while let Some(block) = work.pop() {
-                if !std::mem::replace(&mut ending[block.index()], true) {
-                    work.extend(&self.block(block).predecessors);
-                }
+            ending.extend([block]);
+            while let Some(block) = ending.pop() {
+                ending.extend(self.block(block).predecessors.iter().copied());
             }
         }
         ends.sort_unstable();
@@ -592,10 +662,7 @@ impl Builder<'_> {
             }
             connect(&mut blocks, BlockId(index as u32), successors);
         }
-        if !self.decided.is_empty() {
-            disconnect(&mut blocks);
-        }
-        Cfg {
+        let mut cfg = Cfg {
             body: self.body,
             decided: self.decided,
             blocks,
@@ -610,7 +677,11 @@ impl Builder<'_> {
             circles: OnceCell::new(),
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),
+        };
+        if cfg.is_pruned() {
+            cfg.disconnect();
         }
+        cfg
     }
 
     fn transfer(&self, instruction: u32) -> Transfer {
@@ -669,23 +740,6 @@ fn connect(blocks: &mut [Block], from: BlockId, mut successors: BlockIds) {
         blocks[successor.index()].predecessors.push(from);
     }
     blocks[from.index()].successors = successors;
-}
-
-/// Takes away the edges from blocks that no path leads to any more.
-fn disconnect(blocks: &mut [Block]) {
-    let mut reached = vec![false; blocks.len()];
-    let mut work = vec![BlockId(0)];
-    while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut reached[block.index()], true) {
-            work.extend(&blocks[block.index()].successors);
-        }
-    }
-    for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, reached)| !**reached) {
-        block.successors.clear();
-    }
-    for block in blocks {
-        block.predecessors.retain(|from| reached[from.index()]);
-    }
 }
 
 #[cfg(test)]

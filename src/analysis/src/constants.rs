@@ -11,7 +11,6 @@
 //! Only what tcgen05 instructions need is evaluated: the definitions that reach their operands,
 //! and what those are made of.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::definitions::DefinitionId;
@@ -19,6 +18,7 @@ use super::function::Function;
 use super::registers;
 use super::sparse::{Analysis, Reads, Solution, solve};
 use super::values::ValueId;
+use super::walks::Walk;
 pub use crate::descriptor::Known;
 use crate::descriptor::known_bits::{self as bits, UNKNOWN};
 use crate::isa::generic::{Arithmetic, Computation};
@@ -208,23 +208,8 @@ impl Function<'_> {
         const FAR: usize = 256;
         let mut origins = Vec::new();
         let Some(value) = self.value(instruction, register) else { return self.made_elsewhere(register) };
-        let mut work: Vec<ValueId> = vec![value];
-        let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
-        while let Some(value) = work.pop() {
-            if seen.len() > FAR {
-                return Vec::new();
-            }
-            let id = match value {
-                ValueId::Definition(id) => id,
-                ValueId::Join(join) => {
-                    let inputs = self.definitions.joined(join);
-                    if inputs.len() > FAR {
-                        return Vec::new();
-                    }
-                    work.extend(inputs.iter().copied().filter(|value| seen.insert(*value)));
-                    continue;
-                }
-            };
+        let mut values = Walk::new(self.budget, [value]).at_most(FAR);
+        while let Some(id) = values.pop_definition(self.definitions) {
             if let Some(word) = self.given.and_then(|it| it.word(self.definitions.get(id).operand))
                 && !word.made.is_empty()
             {
@@ -234,12 +219,15 @@ impl Function<'_> {
                     // Copied from what nothing here makes.
                     return self.made_elsewhere(from);
                 };
-                work.extend(Some(value).filter(|value| seen.insert(*value)));
+                values.extend([value]);
             } else {
                 let raw = &self.unit.module.instructions[self.definitions.get(id).instruction as usize];
                 let operands = self.unit.module.operands(raw.operands);
                 origins.push(raw.opcode.to(operands.last().map_or(raw.opcode, Operand::span)));
             }
+        }
+        if !values.is_complete() {
+            return Vec::new();
         }
         if self.given.is_some() {
             origins.extend(self.made_of_given(instruction, register));
@@ -254,16 +242,15 @@ impl Function<'_> {
         /// Values that are looked at.
         const FAR: usize = 64;
         let mut made = SmallVec::new();
-        let mut work: Vec<ValueId> = self.value(instruction, register).into_iter().collect();
-        let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
-        while let Some(value) = work.pop().filter(|_| seen.len() < FAR) {
+        let mut values = Walk::new(self.budget, self.value(instruction, register)).at_most(FAR);
+        while let Some(value) = values.pop() {
             if let ValueId::Definition(id) = value
                 && let Some(word) = self.given.and_then(|it| it.word(self.definitions.get(id).operand))
             {
                 made.extend_from_slice(&word.made);
                 continue;
             }
-            self.sources(value, &mut |_, source| work.extend(Some(source).filter(|it| seen.insert(*it))));
+            self.sources(value, &mut |_, source| values.extend([source]));
         }
         made
     }

@@ -14,6 +14,7 @@ use super::cfg::{BlockId, Cfg};
 use super::local::{self, Forwarded};
 use super::registers::{self, Access};
 use super::values::{JoinId, ValueId, Values, Written};
+use super::walks::Walk;
 use crate::isa::generic::Computation;
 use crate::resolve::symbols::RegisterId;
 use crate::resolve::unit::Unit;
@@ -389,6 +390,18 @@ impl Definitions {
     /// What a join is one of: definitions, and other joins, none of which leads back to it.
     pub fn joined(&self, join: JoinId) -> Arc<[ValueId]> {
         self.values.joined(join)
+    }
+}
+
+impl Walk<'_, ValueId> {
+    /// The next definition to visit: a join leads to what it is one of.
+    pub fn pop_definition(&mut self, definitions: &Definitions) -> Option<DefinitionId> {
+        loop {
+            match self.pop()? {
+                ValueId::Definition(id) => return Some(id),
+                ValueId::Join(join) => self.extend(definitions.joined(join).iter().copied()),
+            }
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::cell::RefCell;
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::functions::FunctionFacts;
 use super::values::ValueId;
+use super::walks::Walk;
 use crate::descriptor::idesc_check::{self, Facts, Multiply};
 use crate::descriptor::{Check, Known, Problem, shared_memory, zero_column_mask};
 use crate::instruction::decode::Decoded;
@@ -125,25 +125,22 @@ fn is_whatever_is_given(unit: &Unit, function: &FunctionFacts, instruction: u32)
             None => return false,
         }
     }
-    let mut work: Vec<ValueId> = Vec::new();
+    let mut deciding: Vec<ValueId> = Vec::new();
     for condition in conditions {
         let Resolution::Register(register) = unit.symbols.guard(condition) else { return false };
         match view.value(condition, register) {
-            Some(value) => work.push(value),
+            Some(value) => deciding.push(value),
             None => return false,
         }
     }
-    if work.is_empty() {
+    if deciding.is_empty() {
         return true;
     }
     if function.given.as_ref().is_some_and(|given| given.has_registers()) {
         return false;
     }
-    let mut seen: FxHashSet<ValueId> = work.iter().copied().collect();
-    while let Some(value) = work.pop() {
-        if seen.len() > FAR || !function.budget.take(1) {
-            return false;
-        }
+    let mut values = Walk::new(&function.budget, deciding).at_most(FAR);
+    while let Some(value) = values.pop() {
         if let ValueId::Definition(id) = value {
             let opcode = unit.operations.of(view.definitions.get(id).instruction);
             let is_param = |space: Space| matches!(space, Space::Param | Space::ParamFunc);
@@ -153,9 +150,9 @@ fn is_whatever_is_given(unit: &Unit, function: &FunctionFacts, instruction: u32)
                 return false;
             }
         }
-        view.sources(value, &mut |_, source| work.extend(Some(source).filter(|it| seen.insert(*it))));
+        view.sources(value, &mut |_, source| values.extend([source]));
     }
-    true
+    values.is_complete()
 }
 
 /// A multiply with its descriptor, and what came of these.

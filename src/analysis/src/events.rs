@@ -68,6 +68,28 @@ pub enum Action {
     Unknown,
 }
 
+impl Action {
+    /// Whether a thread may tell others by it how far it has come, other than by a signal to an mbarrier in the function
+    /// itself. An atomic operation that acquires may release as well, and so may a fence (9.7.16.6.3).
+    pub fn tells(self, all: &Events) -> bool {
+        match self {
+            Self::Barrier | Self::BarrierArrive | Self::SharedUpdate | Self::Acquire | Self::Unknown => true,
+            Self::Call(callee) => all.summary(callee).is_none_or(|summary| {
+                let mut inner = summary.events.iter();
+                summary.unknown || summary.uses.signal() || inner.any(|event| event.action.tells(all))
+            }),
+            Self::Tensor { .. }
+            | Self::MbarrierWait
+            | Self::MbarrierArrive
+            | Self::WarpBarrier
+            | Self::ProxyFence
+            | Self::SharedStore
+            | Self::AsyncCopy
+            | Self::BulkLoad => false,
+        }
+    }
+}
+
 /// What may happen while a function runs, in it and in what it calls; in no particular order.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::budget::Budget;
-use super::cfg::BlockId;
+use super::cfg::{BlockId, Direction};
 use super::channels::Channel;
 use super::events::{Action, Event};
 use super::executing::{Executing, Warps};
@@ -440,16 +440,11 @@ impl<'a> Search<'a> {
     /// What others access from the start of some blocks on, up to where those who signal may have told
     /// something else.
     fn following(&self, blocks: &[BlockId], who: Who) -> Accesses {
-        let cfg = self.flow.cfg();
+        let (cfg, budget) = (self.flow.cfg(), &self.flow.facts.budget);
         let mut found = Found::default();
-        let mut seen: FxHashSet<BlockId> = blocks.iter().copied().collect();
-        let mut work = blocks.to_vec();
-        while let Some(block) = work.pop() {
-            let content = cfg.block(block);
-            if self.add_from(block, content.instructions.start, who, &mut found) {
-                work.extend(content.successors.iter().filter(|next| seen.insert(**next)));
-            }
-        }
+        cfg.reached(Direction::Forward, blocks.iter().copied(), budget, |block| {
+            self.add_from(block, cfg.block(block).instructions.start, who, &mut found)
+        });
         found.sorted()
     }
 

@@ -8,6 +8,8 @@
 //! |---|---|
 //! | which functions can call which? which belong together? | [`calls::CallGraph`] |
 //! | where can control go? what dominates what? what is never executed? | [`cfg::Cfg`], [`dominance`] |
+//! | which blocks do paths reach through which others? what comes from what? | [`cfg::Cfg::reached`], [`walks`] |
+//! | which instructions do paths pass, and which before certain others? | [`reach::Passed`], [`reach::PassedWithout`] |
 //! | which registers does an instruction write and read? | [`registers::accesses`], from the instruction tables |
 //! | which value is in a register? where was it made? | [`function::Function::value`], [`values`]; [`function::Function::origins`] |
 //! | which guards hold always, or never? for which no block has enough threads? | [`decided`], behind [`cfg::Cfg`]; [`outside`] |
@@ -128,5 +130,6 @@ pub mod unrolled;
 pub mod untracked;
 pub mod values;
 pub mod waits;
+pub mod walks;
 pub mod warp_lanes;
 pub mod windows;

@@ -14,8 +14,9 @@ use super::events::{Action, Event};
 use super::flow::{Flow, Pair, Role};
 use super::footprint::columns;
 use super::places::{Root, Slot, SlotRoot};
-use super::reach::{Direction, Fact, Group, Reach};
+use super::reach::{Direction, Fact, Group, PassedWithout, Reach, are_within};
 use super::values::{JoinId, ValueId};
+use super::walks::Walk;
 use crate::instruction::{Instruction, Ld, Scalar};
 use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
@@ -130,7 +131,7 @@ impl Flow<'_> {
             .collect();
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
-        let mut unwaited = Unwaited { flow: self, waits: &waits, reached: FxHashMap::default() };
+        let mut unwaited = Unwaited { flow: self, waits: &waits, after: FxHashMap::default() };
         // By instruction that writes: the loads whose values may be there, with nothing between that waits.
         let mut pending: FxHashMap<u32, SmallVec<[Fact; 2]>> = FxHashMap::default();
         for (fact, event) in &loads {
@@ -396,24 +397,10 @@ impl Flow<'_> {
         let definitions = &self.facts.definitions;
         let function = self.facts.view(self.unit);
         let mut read = FxHashSet::default();
-        self.facts.budget.take(definitions.reads().len() as u64);
-        let mut seen: FxHashSet<JoinId> = FxHashSet::default();
-        let mut work: Vec<ValueId> = Vec::new();
-        for &(instruction, register) in definitions.reads() {
-            work.extend(function.value(instruction, register));
-            while let Some(value) = work.pop() {
-                match value {
-                    ValueId::Definition(id) => {
-                        read.insert(definitions.get(id).instruction);
-                    }
-                    ValueId::Join(join) if seen.insert(join) => {
-                        let joined = definitions.joined(join);
-                        self.facts.budget.take(joined.len() as u64);
-                        work.extend_from_slice(&joined);
-                    }
-                    ValueId::Join(_) => {}
-                }
-            }
+        let values = definitions.reads().iter().filter_map(|(at, register)| function.value(*at, *register));
+        let mut values = Walk::new(&self.facts.budget, values);
+        while let Some(id) = values.pop_definition(definitions) {
+            read.insert(definitions.get(id).instruction);
         }
         read
     }
@@ -462,44 +449,23 @@ struct Unwaited<'w, 'a> {
     flow: &'w Flow<'a>,
     /// In their order.
     waits: &'w [u32],
-    /// By block: those that control gets to from its end.
-    reached: FxHashMap<BlockId, FxHashSet<BlockId>>,
+    /// By block: what control passes from its end on, if that could be found out.
+    after: FxHashMap<BlockId, Option<PassedWithout<'w>>>,
 }
 
 impl Unwaited<'_, '_> {
-    /// Whether something waits at an instruction from `start` on and before `end`.
-    fn waits_within(&self, Range { start, end }: Range<u32>) -> bool {
-        self.waits.get(self.waits.partition_point(|wait| *wait < start)).is_some_and(|wait| *wait < end)
-    }
-
     /// Whether control may get from one instruction to another one without a wait between; it may not if the budget
     /// does not suffice to find out.
     fn leads(&mut self, from: u32, to: u32) -> bool {
-        let (flow, cfg) = (self.flow, self.flow.cfg());
+        let (waits, cfg, budget) = (self.waits, self.flow.cfg(), &self.flow.facts.budget);
         let (Some(start), Some(end)) = (cfg.block_of(from), cfg.block_of(to)) else { return false };
-        let of = |block: BlockId| cfg.block(block).instructions.clone();
         if start == end && from < to {
-            return !self.waits_within(from..to);
+            return !are_within(waits, from..to);
         }
-        if self.waits_within(from..of(start).end) || self.waits_within(of(end).start..to) {
-            return false;
-        }
-        if let Some(reached) = self.reached.get(&start) {
-            return reached.contains(&end);
-        }
-        let mut reached: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work: Vec<BlockId> = cfg.block(start).successors.to_vec();
-        while let Some(block) = work.pop() {
-            if !flow.facts.budget.take(1) {
-                return false;
-            }
-            if reached.insert(block) && !self.waits_within(of(block)) {
-                work.extend(cfg.block(block).successors.iter().copied());
-            }
-        }
-        let leads = reached.contains(&end);
-        self.reached.insert(start, reached);
-        leads
+        let next = cfg.block(start).instructions.end;
+        let after = || PassedWithout::new(cfg, Direction::Forward, next - 1, waits, budget);
+        !are_within(waits, from..next)
+            && self.after.entry(start).or_insert_with(after).as_ref().is_some_and(|it| it.has(cfg, to))
     }
 }
 

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::cfg::{BlockId, Cfg};
 use super::executing::Executing;
 use super::flow::Flow;
+use super::walks::Walk;
 
 /// A loop: where it begins, what leads back there, and its blocks.
 #[derive(Debug)]
@@ -55,18 +56,13 @@ impl Flow<'_> {
 
     /// The loop that an edge back to `first` closes, if it has no more than so many blocks.
     fn natural_loop(&self, first: BlockId, last: BlockId, most: usize) -> Option<Loop> {
-        let mut blocks: FxHashSet<BlockId> = FxHashSet::default();
-        blocks.insert(first);
-        let mut work = vec![last];
-        while let Some(at) = work.pop() {
-            self.facts.budget.take(1).then_some(())?;
-            if blocks.insert(at) {
-                let before = &self.cfg().block(at).predecessors;
-                (blocks.len() <= most && before.len() + work.len() <= most.saturating_mul(4)).then_some(())?;
-                work.extend(before.iter().copied());
-            }
+        let mut walk = Walk::new(&self.facts.budget, [first, last]).at_most(most);
+        while let Some(at) = walk.pop() {
+            let before = if at == first { &[][..] } else { &self.cfg().block(at).predecessors };
+            (before.len() <= most.saturating_mul(4)).then_some(())?;
+            walk.extend(before.iter().copied());
         }
-        Some(Loop { first, last, blocks })
+        Some(Loop { first, last, blocks: walk.reached()? })
     }
 
     /// Whether some thread executes an instruction in each round of a loop that does not leave it: what decides

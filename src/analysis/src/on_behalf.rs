@@ -214,24 +214,12 @@ impl Flow<'_> {
         }
         let joins = self.joins();
         for event in self.events().iter().filter(|event| follows(event.instruction)) {
-            match event.action {
-                Action::Barrier | Action::BarrierArrive => {
-                    let further = self.passed_from(Direction::Forward, &[event.instruction])?;
-                    if !joins.contains(&event.instruction) || further.has(cfg, reader) {
-                        return Some(false);
-                    }
-                }
-                Action::SharedUpdate | Action::Acquire | Action::Call(_) | Action::Unknown => {
-                    return Some(false);
-                }
-                Action::Tensor { .. }
-                | Action::MbarrierWait
-                | Action::MbarrierArrive
-                | Action::WarpBarrier
-                | Action::ProxyFence
-                | Action::SharedStore
-                | Action::AsyncCopy
-                | Action::BulkLoad => {}
+            if !event.action.tells(self.all) {
+                continue;
+            }
+            let further = self.passed_from(Direction::Forward, &[event.instruction])?;
+            if !joins.contains(&event.instruction) || further.has(cfg, reader) {
+                return Some(false);
             }
         }
         Some(true)

@@ -29,6 +29,7 @@ use super::budget::Budget;
 use super::cfg::{BlockId, Cfg};
 use super::executing::ThreadSet;
 use super::function::Function;
+use super::walks::Worklist;
 use crate::isa::generic::{Computation, Control, Space};
 use crate::resolve::unit::Unit;
 
@@ -180,19 +181,11 @@ impl Paths {
     /// Finds out what is known where blocks are entered.
     fn follow(&mut self, function: &Function<'_>) {
         let cfg = function.cfg;
-        let order = cfg.reverse_post_order();
-        let mut position = vec![0; cfg.len()];
-        for (at, block) in order.iter().enumerate() {
-            position[block.index()] = at;
-        }
-        let mut waiting = BitSet::new(cfg.len());
+        let mut waiting = Worklist::new(cfg.len());
         self.entered[0].join(&self.sets, &self.terms, Knowledge::default());
-        waiting.insert(position[0]);
-        let mut from = 0;
-        while let Some(at) = waiting.first_from(from) {
-            waiting.remove(at);
-            from = at + 1;
-            let block = order[at];
+        waiting.add(0);
+        while let Some(at) = waiting.pop() {
+            let block = cfg.reverse_post_order()[at];
             let Some(mut knowledge) = self.entering(block).cloned() else { continue };
             let steps = self.pass(&mut knowledge, cfg.block(block).instructions.clone());
             if !function.budget.take(steps) {
@@ -211,8 +204,7 @@ impl Paths {
                 if self.leave(function, block, successor, &mut knowledge)
                     && self.entered[successor.index()].join(&self.sets, &self.terms, knowledge)
                 {
-                    waiting.insert(position[successor.index()]);
-                    from = from.min(position[successor.index()]);
+                    waiting.add(cfg.position(successor) as usize);
                 }
             }
         }

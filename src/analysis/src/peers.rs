@@ -82,18 +82,7 @@ impl Flow<'_> {
         if self.mbarriers().iter().any(|used| used.how.signals() && is_signal(used.instruction)) {
             return true;
         }
-        let tells = |event: &Event| match event.action {
-            Action::Barrier | Action::BarrierArrive => !joins.contains(&event.instruction),
-            Action::SharedUpdate | Action::Acquire | Action::Call(_) | Action::Unknown => true,
-            Action::Tensor { .. }
-            | Action::MbarrierWait
-            | Action::MbarrierArrive
-            | Action::WarpBarrier
-            | Action::ProxyFence
-            | Action::SharedStore
-            | Action::AsyncCopy
-            | Action::BulkLoad => false,
-        };
+        let tells = |event: &Event| event.action.tells(self.all) && !joins.contains(&event.instruction);
         self.events().iter().any(|event| is_signal(event.instruction) && tells(event))
     }
 

@@ -14,7 +14,7 @@ use std::cell::{OnceCell, RefCell};
 use rustc_hash::FxHashMap;
 
 pub use self::numbers::Numbers;
-use super::cfg::BlockId;
+use super::cfg::{BlockId, Direction};
 use super::definitions::{Definition, DefinitionId};
 use super::function::Function;
 use super::sparse::{TooMuch, solve};
@@ -91,7 +91,8 @@ impl Ranges {
         let Function { cfg, definitions, .. } = *function;
         let block = cfg.block_of(instruction)?;
         // The loops that it is in.
-        let (behind, before) = (cfg.followers(std::iter::once(block)), cfg.leaders(std::iter::once(block)));
+        let [behind, before] =
+            [Direction::Forward, Direction::Backward].map(|it| cfg.passed(it, std::iter::once(block)));
         let is_round = |other: BlockId| behind[other.index()] && before[other.index()];
         let tests = self.all_tests(function);
         let registers = tests.iter().filter(|(_, tests)| tests.iter().any(|test| is_round(test.block)));

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::cfg::Cfg;
+pub use super::cfg::Direction;
 use super::function::Function;
 use super::paths::Paths;
 
@@ -24,7 +25,7 @@ mod passed;
 mod solver;
 
 pub use feasible::Feasible;
-pub use passed::Passed;
+pub use passed::{Passed, PassedWithout, are_within};
 
 use solver::{Batch, OnDischarge, Solver, ranges};
 
@@ -58,15 +59,6 @@ enum Step {
     Kill(Fact),
     KillGroup(Group),
     Gen(Fact),
-}
-
-/// Which way facts travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// With the flow: what has happened.
-    Forward,
-    /// Against it: what will happen.
-    Backward,
 }
 
 /// Judges an answer: a query and a fact that gets there in the graph, and whether a run has a path for it,

@@ -4,10 +4,11 @@
 //! operation and its result is only what is passed before the result is read for the first time, and before
 //! the operation is issued again.
 
-use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 use super::budget::Budget;
-use super::cfg::{BlockId, Cfg};
+use super::cfg::{Cfg, Direction};
+use super::reach::PassedWithout;
 
 /// From one instruction to another one.
 #[derive(Clone, Copy, Debug)]
@@ -24,33 +25,17 @@ impl Round {
     /// Whether a path goes past one of these instructions, which are in the order of the text; it does
     /// where that is too much to find out.
     pub fn passes(self, cfg: &Cfg, budget: &Budget, instructions: &[u32]) -> bool {
-        let Some(start) = cfg.block_of(self.from) else { return true };
-        let mut seen: FxHashSet<(BlockId, bool)> = FxHashSet::default();
-        let mut work = vec![(start, self.from + 1, false)];
-        while let Some((block, at, passed)) = work.pop() {
-            if !budget.take(1) {
-                return true;
-            }
-            let content = cfg.block(block);
-            let rest = at..content.instructions.end;
-            let again = self.begins_again.then_some(self.from);
-            let end = [Some(self.to), again].into_iter().flatten().filter(|it| rest.contains(it)).min();
-            let until = end.unwrap_or(rest.end);
-            let first = instructions.partition_point(|it| *it < at);
-            let passed = passed || instructions.get(first).is_some_and(|it| *it < until);
-            if end == Some(self.to) && passed {
-                return true;
-            }
-            if end.is_some() {
-                continue;
-            }
-            for &next in &content.successors {
-                if seen.insert((next, passed)) {
-                    work.push((next, cfg.block(next).instructions.start, passed));
-                }
-            }
+        if cfg.block_of(self.from).is_none() {
+            return true;
         }
-        false
+        let mut ends: SmallVec<[u32; 2]> = smallvec![self.to];
+        ends.extend(self.begins_again.then_some(self.from));
+        ends.sort_unstable();
+        let passed = |direction, from| PassedWithout::new(cfg, direction, from, &ends, budget);
+        let after = passed(Direction::Forward, self.from);
+        let (Some(after), Some(before)) = (after, passed(Direction::Backward, self.to)) else { return true };
+        let is_between = |at: &u32| !ends.contains(at) && after.has(cfg, *at) && before.has(cfg, *at);
+        instructions.iter().any(is_between)
     }
 }
 

@@ -10,10 +10,10 @@
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::bit_set::BitSet;
 use super::definitions::DefinitionId;
 use super::function::Function;
 use super::values::ValueId;
+use super::walks::Worklist;
 
 /// What a solver needs to know of one kind of knowledge.
 pub(super) trait Analysis {
@@ -288,17 +288,15 @@ impl<V: Clone + PartialEq> Graph<V> {
     fn iterate<A: Analysis<Value = V>>(&mut self, analysis: &mut A, function: &Function<'_>) -> Option<()> {
         let feeds = Feeds::new(self);
         // By place in the order.
-        let mut due = BitSet::full(self.places.len());
+        let mut due = Worklist::full(self.places.len());
         let mut position: SmallVec<[u32; FEW]> = SmallVec::from_elem(NONE, self.order.len());
         for (place, slot) in self.places.iter().enumerate() {
             position[*slot as usize] = place as u32;
         }
         let mut changes: SmallVec<[u32; FEW]> = SmallVec::from_elem(0, self.order.len());
         let (position, changes) = (&mut position[..], &mut changes[..]);
-        let (mut from, mut is_cyclic, mut is_first) = (0, false, true);
-        while let Some(place) = due.first_from(from) {
-            due.remove(place);
-            from = place + 1;
+        let (mut is_cyclic, mut is_first) = (false, true);
+        while let Some(place) = due.pop() {
             let slot = self.places[place];
             if !is_first && !function.budget.take(A::VISIT) {
                 return None;
@@ -324,9 +322,7 @@ impl<V: Clone + PartialEq> Graph<V> {
             };
             self.values[slot as usize] = Some(new);
             for fed in feeds.of(slot) {
-                let place = position[*fed as usize] as usize;
-                due.insert(place);
-                from = from.min(place);
+                due.add(position[*fed as usize] as usize);
             }
         }
         for _ in 0..if is_cyclic { A::NARROWINGS } else { 0 } {

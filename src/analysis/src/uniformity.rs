@@ -12,7 +12,6 @@ use std::cell::{OnceCell, RefCell};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::bit_set::BitSet;
 use super::budget::Budget;
 use super::cfg::BlockId;
 use super::control::{Branches, Decides, Deciding};
@@ -20,6 +19,7 @@ use super::definitions::DefinitionId;
 use super::function::Function;
 use super::registers::{self, Access};
 use super::values::{JoinId, ValueId};
+use super::walks::Worklist;
 use crate::isa::generic::{BooleanOperator, Comparison, Computation, Control, Type};
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution};
@@ -411,20 +411,12 @@ impl Uniformity {
         if edges.is_empty() {
             return;
         }
-        let order = cfg.reverse_post_order();
-        let mut position = vec![0; cfg.len()];
-        for (at, block) in order.iter().enumerate() {
-            position[block.index()] = at;
-        }
         let mut states = vec![Threads::Bottom; cfg.len()];
         states[0] = Threads::Top;
         // States only rise, so that this ends: each block changes twice at most.
-        let mut waiting = BitSet::full(order.len());
-        let mut from = 0;
-        while let Some(at) = waiting.first_from(from) {
-            waiting.remove(at);
-            from = at + 1;
-            let block = order[at];
+        let mut waiting = Worklist::full(cfg.len());
+        while let Some(at) = waiting.pop() {
+            let block = cfg.reverse_post_order()[at];
             if block == BlockId(0) {
                 continue;
             }
@@ -441,8 +433,7 @@ impl Uniformity {
             if state != states[block.index()] {
                 states[block.index()] = state;
                 for successor in &cfg.block(block).successors {
-                    waiting.insert(position[successor.index()]);
-                    from = from.min(position[successor.index()]);
+                    waiting.add(cfg.position(*successor) as usize);
                 }
             }
         }

@@ -4,10 +4,10 @@
 //! left by one branch only, which compares what the loop counts from a constant on, is executed, as far as its
 //! numbers and addresses go. What stands in each of its rounds then meets each of the values.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::cfg::BlockId;
+use super::cfg::{BlockId, Direction};
 use super::constants::Known;
 use super::definitions::{Definition, DefinitionId};
 use super::flow::Flow;
@@ -62,8 +62,7 @@ impl Flow<'_> {
 
 /// A loop that only one branch leaves.
 struct Loop {
-    /// By block.
-    body: Vec<bool>,
+    body: FxHashSet<BlockId>,
     header: BlockId,
     /// The only block that goes back.
     last: BlockId,
@@ -86,18 +85,9 @@ impl Loop {
             let mut back =
                 cfg.block(header).predecessors.iter().copied().filter(|it| cfg.dominates(header, *it));
             let Some(last) = back.next() else { continue };
-            let mut body = vec![false; cfg.len()];
-            body[header.index()] = true;
-            let mut work: Vec<BlockId> = std::iter::once(last).chain(back.clone()).collect();
-            while let Some(next) = work.pop() {
-                if !flow.facts.budget.take(1) {
-                    return None;
-                }
-                if !std::mem::replace(&mut body[next.index()], true) {
-                    work.extend(cfg.block(next).predecessors.iter().copied());
-                }
-            }
-            if !body[block.index()] {
+            let ends = back.clone().chain([header, last]);
+            let body = cfg.reached(Direction::Backward, ends, &flow.facts.budget, |block| block != header)?;
+            if !body.contains(&block) {
                 continue;
             }
             return if back.next().is_none() { Self::leaving(flow, body, header, last) } else { None };
@@ -105,14 +95,14 @@ impl Loop {
         None
     }
 
-    fn leaving(flow: &Flow<'_>, body: Vec<bool>, header: BlockId, last: BlockId) -> Option<Self> {
+    fn leaving(flow: &Flow<'_>, body: FxHashSet<BlockId>, header: BlockId, last: BlockId) -> Option<Self> {
         let cfg = flow.cfg();
         let mut leaving: SmallVec<[BlockId; 2]> = SmallVec::new();
-        for (block, content) in cfg.blocks().filter(|(block, _)| body[block.index()]) {
+        for (block, content) in cfg.blocks().filter(|(block, _)| body.contains(block)) {
             if content.leaves || cfg.choice(block).is_some() {
                 return None;
             }
-            if content.successors.iter().any(|next| !body[next.index()]) {
+            if content.successors.iter().any(|next| !body.contains(next)) {
                 leaving.push(block);
             }
         }
@@ -125,7 +115,7 @@ impl Loop {
         {
             return None;
         }
-        let stays = content.successors.iter().find(|next| body[next.index()])?;
+        let stays = content.successors.iter().find(|next| body.contains(*next))?;
         let taken_goes_on = *stays != exit.next();
         Some(Self { body, header, last, exit, branch, taken_goes_on })
     }
@@ -215,7 +205,7 @@ struct Run<'f, 'a> {
 
 impl Run<'_, '_> {
     fn is_inside(&self, instruction: u32) -> Option<BlockId> {
-        self.view.cfg.block_of(instruction).filter(|block| self.rounds.body[block.index()])
+        self.view.cfg.block_of(instruction).filter(|block| self.rounds.body.contains(block))
     }
 
     /// Whether each round executes an instruction once.
@@ -238,23 +228,8 @@ impl Run<'_, '_> {
     /// Whether a block is in a loop inside this one.
     fn goes_round_inside(&self, block: BlockId) -> bool {
         let cfg = self.view.cfg;
-        if block == self.rounds.header {
-            return false;
-        }
-        let mut seen = SmallVec::<[BlockId; 8]>::new();
-        let mut work: SmallVec<[BlockId; 8]> = SmallVec::from_slice(&[block]);
-        while let Some(next) = work.pop() {
-            for next in &cfg.block(next).successors {
-                if *next == block || !self.view.budget.take(1) {
-                    return true;
-                }
-                if *next != self.rounds.header && self.rounds.body[next.index()] && !seen.contains(next) {
-                    seen.push(*next);
-                    work.push(*next);
-                }
-            }
-        }
-        false
+        let goes_on = |at: BlockId| at != self.rounds.header && self.rounds.body.contains(&at);
+        block != self.rounds.header && cfg.comes_back(block, self.view.budget, goes_on)
     }
 
     /// Whether another round follows, if that is known.
@@ -296,18 +271,7 @@ impl Run<'_, '_> {
 
     /// What gives a register its value before the first round, and in each of them.
     fn entered(&self, join: JoinId) -> Option<(DefinitionId, DefinitionId)> {
-        let mut all: SmallVec<[DefinitionId; 4]> = SmallVec::new();
-        let mut work: SmallVec<[ValueId; 4]> = self.view.definitions.joined(join).iter().copied().collect();
-        while let Some(next) = work.pop() {
-            match next {
-                ValueId::Definition(id) if !all.contains(&id) => all.push(id),
-                ValueId::Definition(_) => {}
-                ValueId::Join(join) => work.extend(self.view.definitions.joined(join).iter().copied()),
-            }
-            if all.len() > 2 || !self.view.budget.take(1) {
-                return None;
-            }
-        }
+        let all = self.view.definitions.all(ValueId::Join(join), self.view.budget)?;
         let [one, other] = all[..] else { return None };
         let definition = |id: DefinitionId| *self.view.definitions.get(id);
         if definition(one).guarded || definition(other).guarded {

@@ -12,6 +12,7 @@ use super::executing::{Executes, Executing};
 use super::flow::{Condition, Flow};
 use super::loops::Loop;
 use super::reach::{Direction, Passed};
+use super::walks::Walk;
 use crate::isa::generic::Control;
 
 /// An operation, and the commit that stands before it in each round.
@@ -86,34 +87,28 @@ impl Flow<'_> {
             commits.iter().find(|it| cfg.block_of(**it).is_some_and(|own| inner.blocks.contains(&own)))?;
         let common = self.common(inner, block, executing);
         let passed = Passing { block: common, at: if common == block { operation } else { u32::MAX } };
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        for commit in &commits {
-            if self.ends_without(*commit, passed, &mut seen)? {
-                return None;
-            }
+        if self.end_without(&commits, passed)? {
+            return None;
         }
         // Control has to end at all.
         let ends = self.ends_from(operation)?;
         ends.then_some(first)
     }
 
-    /// Whether a path leads from an instruction to the function's end and does not pass a place.
-    fn ends_without(&self, from: u32, place: Passing, seen: &mut FxHashSet<BlockId>) -> Option<bool> {
+    /// Whether a path leads from one of these instructions to the function's end and does not pass a place.
+    fn end_without(&self, from: &[u32], place: Passing) -> Option<bool> {
         let cfg = self.cfg();
-        let start = cfg.block_of(from)?;
-        if start == place.block && from < place.at {
-            return Some(false);
-        }
-        let mut work = vec![start];
-        while let Some(block) = work.pop() {
-            self.facts.budget.take(1).then_some(())?;
+        let blocks = from.iter().filter_map(|at| Some((cfg.block_of(*at)?, *at)));
+        let starts = blocks.filter(|(block, at)| *block != place.block || *at >= place.at);
+        let mut blocks = Walk::new(&self.facts.budget, starts.map(|(block, _)| block));
+        while let Some(block) = blocks.pop() {
             if self.is_end(block) {
                 return Some(true);
             }
             let next = cfg.block(block).successors.iter().copied();
-            work.extend(next.filter(|next| *next != place.block && seen.insert(*next)));
+            blocks.extend(next.filter(|next| *next != place.block));
         }
-        Some(false)
+        blocks.is_complete().then_some(false)
     }
 
     /// Whether control can get from an instruction to the function's end.

@@ -5,7 +5,6 @@
 //! would have lost it. So the question is what the stored words are made of. Nothing that is computed in
 //! floating point, in vectors or in fewer bits, and nothing from the host or from Tensor Memory, is an address.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::definitions::{Definition, DefinitionId};
@@ -16,6 +15,7 @@ use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::Resolution;
 use crate::syntax::ast::{Operand, OperandKind};
 use crate::values::ValueId;
+use crate::walks::Walk;
 
 /// Values that are looked at.
 const FAR: usize = 64;
@@ -26,7 +26,7 @@ pub(super) fn is_data(flow: &Flow<'_>, store: u32) -> bool {
     if has_other_types(unit.operations.of(store)) {
         return true;
     }
-    let mut work: SmallVec<[ValueId; 8]> = SmallVec::new();
+    let mut stored_values: SmallVec<[ValueId; 8]> = SmallVec::new();
     for index in unit.module.instructions[store as usize].operands.range().skip(1) {
         let stored = match unit.module.operands[index].kind() {
             OperandKind::Vector(parts) => parts.range(),
@@ -35,7 +35,7 @@ pub(super) fn is_data(flow: &Flow<'_>, store: u32) -> bool {
         for index in stored {
             match unit.symbols.operand(index as u32) {
                 Resolution::Register(register) => match view.value(store, register) {
-                    Some(value) => work.push(value),
+                    Some(value) => stored_values.push(value),
                     None => return false,
                 },
                 // The address of a variable is none in Tensor Memory, and neither is a literal.
@@ -45,23 +45,12 @@ pub(super) fn is_data(flow: &Flow<'_>, store: u32) -> bool {
             }
         }
     }
-    let mut seen: FxHashSet<ValueId> = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > FAR || !view.budget.take(1) {
-            return false;
-        }
-        match value {
-            ValueId::Join(join) => work.extend_from_slice(&view.definitions.joined(join)),
-            ValueId::Definition(id) => {
-                let Some(sources) = sources(flow, id) else { return false };
-                work.extend(sources);
-            }
-        }
+    let mut values = Walk::new(view.budget, stored_values).at_most(FAR);
+    while let Some(id) = values.pop_definition(view.definitions) {
+        let Some(sources) = sources(flow, id) else { return false };
+        values.extend(sources);
     }
-    true
+    values.is_complete()
 }
 
 /// What a value is made of, if that decides whether it is an address; none if it may be one by itself.

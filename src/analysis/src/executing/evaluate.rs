@@ -426,7 +426,7 @@ impl Executing<'_> {
             return Some(Value::Truth(Arc::new(holds)));
         }
         if opcode.computes() == Computation::Compare {
-            return self.compare(at, opcode, &computing, position, depth);
+            return self.compare(at, opcode, computing, position, depth);
         }
         if let Some(place) = self.place_in_cluster(at, raw) {
             return Some(Value::Number(place));

@@ -5,8 +5,6 @@
 //! loop over `%tid.x, %tid.x + 128, ...` up to a parameter has the same number of iterations in a whole warp whenever
 //! the parameter is a multiple of 32.
 
-use rustc_hash::FxHashSet;
-
 use super::Executing;
 use super::differs::threads;
 use super::numbers::{Grain, Numbers};
@@ -146,22 +144,8 @@ impl Executing<'_> {
     /// loop begins.
     fn is_in_inner(&self, around: &Loop, block: BlockId) -> bool {
         let cfg = self.function.cfg;
-        if block == around.first {
-            return false;
-        }
-        let mut seen = FxHashSet::default();
-        let mut work = vec![block];
-        while let Some(at) = work.pop() {
-            for next in &cfg.block(at).successors {
-                if *next == block || !self.function.budget.take(1) {
-                    return true;
-                }
-                if *next != around.first && around.blocks.contains(next) && seen.insert(*next) {
-                    work.push(*next);
-                }
-            }
-        }
-        false
+        let goes_on = |at: BlockId| at != around.first && around.blocks.contains(&at);
+        block != around.first && cfg.comes_back(block, self.function.budget, goes_on)
     }
 
     /// What a comparison reads, if each iteration counts it once.

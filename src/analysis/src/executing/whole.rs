@@ -9,6 +9,7 @@ use crate::resolve::symbols::{RegisterId, SymbolKind};
 use crate::syntax::ast::{OperandKind, StateSpace};
 use crate::syntax::literal;
 use crate::values::{JoinId, ValueId};
+use crate::walks::Walk;
 
 /// How long a chain of definitions is followed.
 const DEEP: u32 = 16;
@@ -26,26 +27,21 @@ impl Executing<'_> {
         if function.unit.module.guard(raw).is_some() && !self.is_agreed(instruction, Extent::Cta) {
             return false;
         }
-        let mut work = vec![block];
-        let mut seen: Vec<BlockId> = Vec::new();
-        while let Some(at) = work.pop() {
-            if seen.contains(&at) {
-                continue;
-            }
-            seen.push(at);
+        let mut blocks = Walk::new(function.budget, [block]);
+        while let Some(at) = blocks.pop() {
             for (branch, way) in &self.deciding.blocks[at.index()] {
                 // Loops go round for some threads longer than for others.
-                if *way == Way::Several || !function.budget.take(1) {
+                if *way == Way::Several {
                     return false;
                 }
                 match function.cfg.block(*branch).branch {
                     Some(branch) if self.is_agreed(branch, Extent::Cta) => {}
                     _ => return false,
                 }
-                work.push(*branch);
+                blocks.extend([*branch]);
             }
         }
-        true
+        blocks.is_complete()
     }
 
     /// Whether nothing is known of the condition at the end of a block but that all threads go the same way, those of

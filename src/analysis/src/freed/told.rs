@@ -190,24 +190,6 @@ pub(super) fn may_wait(flow: &Flow<'_>, event: Event) -> bool {
 pub(super) fn tells_behind((flow, at): &(Flow<'_>, u32)) -> bool {
     let behind = Passed::new(flow.cfg(), Direction::Forward, std::iter::once(*at));
     let is_behind = |instruction: u32| behind.has(flow.cfg(), instruction);
-    let tells = |event: &Event| match event.action {
-        Action::Barrier | Action::BarrierArrive | Action::SharedUpdate | Action::Unknown => true,
-        Action::Call(callee) => flow.all.summary(callee).is_none_or(|summary| {
-            let tells = |inner: &Event| {
-                matches!(inner.action, Action::Barrier | Action::BarrierArrive | Action::SharedUpdate)
-            };
-            summary.unknown || summary.uses.signal() || summary.events.iter().any(tells)
-        }),
-        Action::Tensor { .. }
-        | Action::MbarrierWait
-        | Action::MbarrierArrive
-        | Action::WarpBarrier
-        | Action::ProxyFence
-        | Action::SharedStore
-        | Action::AsyncCopy
-        | Action::Acquire
-        | Action::BulkLoad => false,
-    };
-    flow.events().iter().any(|event| is_behind(event.instruction) && tells(event))
+    flow.events().iter().any(|event| is_behind(event.instruction) && event.action.tells(flow.all))
         || flow.mbarriers().iter().any(|used| used.how.signals() && is_behind(used.instruction))
 }

@@ -1,10 +1,10 @@
 //! The phases that waits are for: their parities, and how these begin and turn.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::Used;
 use crate::arithmetic::known_bits::{self, Known, KnownBits, UNKNOWN};
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, Direction, OfBlocks};
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
@@ -13,6 +13,7 @@ use crate::isa::generic::{Arithmetic, Bits, Computation, Modifier, Part};
 use crate::ranges;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
+use crate::walks::Walk;
 
 /// Longer chains are not followed.
 const DEEP: u32 = 8;
@@ -80,18 +81,10 @@ impl Flow<'_> {
     }
 
     /// The blocks that threads get to before they have executed an instruction, and its own.
-    fn reached_before(&self, instruction: u32) -> Option<Vec<bool>> {
+    fn reached_before(&self, instruction: u32) -> Option<OfBlocks> {
         let cfg = self.cfg();
         let own = cfg.block_of(instruction)?;
-        self.facts.budget.take(cfg.len() as u64).then_some(())?;
-        let mut reached = vec![false; cfg.len()];
-        let mut work: SmallVec<[BlockId; 16]> = smallvec![BlockId(0)];
-        while let Some(block) = work.pop() {
-            if !std::mem::replace(&mut reached[block.index()], true) && block != own {
-                work.extend(cfg.block(block).successors.iter().copied());
-            }
-        }
-        Some(reached)
+        cfg.walk(&self.facts.budget, [BlockId(0)]).follow(cfg, Direction::Forward, |block| block != own)
     }
 
     /// What is known of what an instruction reads, whatever in these blocks made it.
@@ -153,58 +146,45 @@ impl Flow<'_> {
     /// Whether what chooses one of several mbarriers comes back to the first: by a mask, by a remainder, or as it is
     /// chosen or set anew.
     pub fn goes_round(&self, used: &Used) -> bool {
-        /// More definitions are not looked at.
-        const MOST: usize = 32;
+        /// More values are not looked at.
+        const MOST: usize = 64;
         /// No ring has more mbarriers.
         const LONGEST: i128 = 64;
         let view = self.facts.view(self.unit);
         let module = &self.unit.module;
         let base = module.base_of(used.operand);
         let Some(register) = base.and_then(|base| self.register_at(base)) else { return false };
-        let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
-        let mut work: SmallVec<[(u32, RegisterId); 8]> = smallvec![(used.instruction, register)];
         // The numbers that it is set to, and whether that is in a round; whether something counts.
         let mut set: SmallVec<[(i128, bool); 4]> = SmallVec::new();
         let mut counts = false;
-        while let Some((at, register)) = work.pop() {
-            let ids = view.value(at, register).and_then(|value| view.definitions.all(value, view.budget));
-            let Some(ids) = ids else { continue };
-            for id in ids {
-                if seen.contains(&id) || seen.len() == MOST || !view.budget.take(1) {
-                    continue;
+        let mut values = Walk::new(view.budget, view.value(used.instruction, register)).at_most(MOST);
+        while let Some(id) = values.pop_definition(view.definitions) {
+            let made = view.definitions.get(id).instruction;
+            let operands = module.instructions[made as usize].operands;
+            let number =
+                |operand: usize| literal::evaluate(&self.unit.source, module, &module.operands[operand]);
+            let is_few = || operands.range().skip(1).filter_map(number).any(|it| (1..LONGEST).contains(&it));
+            match self.unit.operations.of(made).computes() {
+                Computation::And | Computation::Xor | Computation::Arithmetic(Arithmetic::Remainder)
+                    if is_few() =>
+                {
+                    return true;
                 }
-                seen.push(id);
-                let definition = *view.definitions.get(id);
-                let made = definition.instruction;
-                let operands = module.instructions[made as usize].operands;
-                let number =
-                    |operand: usize| literal::evaluate(&self.unit.source, module, &module.operands[operand]);
-                let is_few =
-                    || operands.range().skip(1).filter_map(number).any(|it| (1..LONGEST).contains(&it));
-                match self.unit.operations.of(made).computes() {
-                    Computation::And | Computation::Xor | Computation::Arithmetic(Arithmetic::Remainder)
-                        if is_few() =>
-                    {
+                Computation::Select => return true,
+                Computation::Arithmetic(Arithmetic::Add | Arithmetic::Subtract | Arithmetic::MultiplyAdd) => {
+                    if ranges::is_remainder(&view, made) {
                         return true;
                     }
-                    Computation::Select => return true,
-                    Computation::Arithmetic(
-                        Arithmetic::Add | Arithmetic::Subtract | Arithmetic::MultiplyAdd,
-                    ) => {
-                        if ranges::is_remainder(&view, made) {
-                            return true;
-                        }
-                        counts |= self.is_made_of_itself(&view, id);
-                    }
-                    Computation::Move => {
-                        let number = operands.range().nth(1).and_then(number);
-                        set.extend(number.map(|it| (it, self.leads_to(used.instruction, made))));
-                    }
-                    _ => {}
+                    counts |= self.is_made_of_itself(&view, id);
                 }
-                let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
-                work.extend(registers.map(|register| (made, register)));
+                Computation::Move => {
+                    let number = operands.range().nth(1).and_then(number);
+                    set.extend(number.map(|it| (it, self.leads_to(used.instruction, made))));
+                }
+                _ => {}
             }
+            let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
+            values.extend(registers.filter_map(|register| view.value(made, register)));
         }
         // What is set to another number each time may be all there is: two rounds, one for each.
         let is_again = |(at, (number, _)): (usize, &(i128, bool))| {
@@ -215,26 +195,20 @@ impl Flow<'_> {
 
     /// Whether a definition reads what it made before: it counts.
     fn is_made_of_itself(&self, view: &Function<'_>, counts: DefinitionId) -> bool {
-        /// Longer circles are not looked for.
-        const MOST: usize = 16;
-        let mut seen: SmallVec<[DefinitionId; MOST]> = SmallVec::new();
-        let mut work: SmallVec<[DefinitionId; MOST]> = smallvec![counts];
-        while let Some(id) = work.pop() {
+        /// Longer cycles are not looked for.
+        const MOST: usize = 32;
+        let reads = |id: DefinitionId| {
             let made = view.definitions.get(id).instruction;
             let operands = self.unit.module.instructions[made as usize].operands;
-            for register in operands.range().skip(1).filter_map(|it| self.register_at(it as u32)) {
-                let ids =
-                    view.value(made, register).and_then(|value| view.definitions.all(value, view.budget));
-                for next in ids.into_iter().flatten() {
-                    if next == counts {
-                        return true;
-                    }
-                    if !seen.contains(&next) && seen.len() < MOST && view.budget.take(1) {
-                        seen.push(next);
-                        work.push(next);
-                    }
-                }
+            let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
+            registers.filter_map(move |register| view.value(made, register))
+        };
+        let mut values = Walk::new(view.budget, reads(counts)).at_most(MOST);
+        while let Some(id) = values.pop_definition(view.definitions) {
+            if id == counts {
+                return true;
             }
+            values.extend(reads(id));
         }
         false
     }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{Why, WrongParity};
-use crate::cfg::BlockId;
+use crate::cfg::{BlockId, OfBlocks};
 use crate::flow::Flow;
 use crate::isa::generic::Flag;
 use crate::mbarriers::{Mbarrier, Several, Use, Used};
@@ -89,7 +89,7 @@ impl Flow<'_> {
     }
 
     /// Leaves only waits that nobody gets past; returns the blocks that are reached all the same.
-    fn let_go(&self, held: &mut Vec<Held<'_>>) -> Option<Vec<bool>> {
+    fn let_go(&self, held: &mut Vec<Held<'_>>) -> Option<OfBlocks> {
         loop {
             if held.is_empty() {
                 return None;
@@ -115,21 +115,16 @@ impl Flow<'_> {
     }
 
     /// By block, whether a thread gets there without getting past one of these waits.
-    fn reached_without(&self, held: &[Held<'_>]) -> Option<Vec<bool>> {
+    fn reached_without(&self, held: &[Held<'_>]) -> Option<OfBlocks> {
         let cfg = self.cfg();
-        let mut reached = vec![false; cfg.len()];
         let mut ways: FxHashMap<BlockId, BlockId> = FxHashMap::default();
         ways.extend(held.iter().map(|it| (it.block, it.past)));
-        let mut work = vec![BlockId(0)];
-        while let Some(at) = work.pop() {
-            if std::mem::replace(&mut reached[at.index()], true) {
-                continue;
-            }
-            self.facts.budget.take(1).then_some(())?;
+        let mut blocks = cfg.walk(&self.facts.budget, [BlockId(0)]);
+        while let Some(at) = blocks.pop() {
             let past = ways.get(&at);
-            work.extend(cfg.block(at).successors.iter().copied().filter(|next| past != Some(next)));
+            blocks.extend(cfg.block(at).successors.iter().copied().filter(|next| past != Some(next)));
         }
-        Some(reached)
+        blocks.reached()
     }
 
     /// Where a thread goes on from the block of a wait that is over, and from no other one: nothing if it is not known

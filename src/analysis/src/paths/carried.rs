@@ -1,18 +1,18 @@
 //! What writes make of what loops carry, and how long a term is what was read.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::inverse::Inverse;
 use super::order::Apart;
 use super::range::{ValueSet, ones};
-use super::terms::{Builder, Found, Key, TermId, Test, VISIT};
+use super::terms::{Builder, Found, Key, TermId, Test};
 use crate::cfg::BlockId;
 use crate::definitions::DefinitionId;
 use crate::function::Function;
 use crate::isa::generic::{Arithmetic, Computation};
 use crate::resolve::symbols::Resolution;
 use crate::values::{JoinId, ValueId};
+use crate::walks::Walk;
 
 /// What an instruction makes of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,23 +148,17 @@ impl Builder<'_> {
         let top = cfg.dominating(from).find(|it| cfg.dominates(*it, to));
         let Some(top) = top.filter(|top| *top != to) else { return false };
         // What leads to the second one, up to the block of the first one.
-        let mut between: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work = vec![to];
-        let mut is_met_again = false;
-        while let Some(block) = work.pop() {
-            if !budget.take(VISIT) || between.len() > BETWEEN {
-                return false;
-            }
-            for &before in &cfg.block(block).predecessors {
-                is_met_again |= before == to;
-                if before != top && before != to && between.insert(before) {
-                    work.push(before);
-                }
+        let before = |block: BlockId| cfg.block(block).predecessors.iter().copied();
+        let mut between = Walk::new(budget, before(to)).at_most(BETWEEN);
+        while let Some(block) = between.pop() {
+            if block != top && block != to {
+                between.extend(before(block));
             }
         }
+        let Some(between) = between.reached() else { return false };
         let is_between = |at: u32| match cfg.block_of(at) {
             Some(block) if block == top => block == from && at >= reader,
-            Some(block) if block == to => at < until || is_met_again,
+            Some(block) if block == to => at < until || between.contains(&to),
             Some(block) => between.contains(&block),
             None => true,
         };

@@ -18,6 +18,7 @@ use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{RegisterId, Resolution, SymbolKind};
 use crate::sparse::{Analysis, Reads};
 use crate::values::ValueId;
+use crate::walks::Walk;
 
 /// What one evaluation takes, in steps of the budget.
 const VISIT: u64 = 4;
@@ -226,25 +227,20 @@ impl<'a, 'f> OfRanges<'a, 'f> {
             .filter(|it| !it.guarded)
             .filter_map(|it| cfg.block_of(it.instruction))
             .collect();
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work = vec![from];
-        while let Some(block) = work.pop() {
-            for next in &cfg.block(block).successors {
-                let is_the_edge =
-                    block == test.block && *next == successor && (block != from || tests_itself);
-                if is_the_edge || !seen.insert(*next) {
-                    continue;
-                }
-                // Written before it is read there, too: then it is not read, but who knows.
-                if *next == to || !budget.take(1) {
-                    return true;
-                }
-                if !stops.contains(next) {
-                    work.push(*next);
-                }
+        let mut blocks = Walk::new(budget, [from]);
+        while let Some(block) = blocks.pop() {
+            if block != from && stops.contains(&block) {
+                continue;
             }
+            let is_test = block == test.block && (block != from || tests_itself);
+            let next = cfg.block(block).successors.iter().filter(|next| !is_test || **next != successor);
+            // Written before it is read there, too: then it is not read, but who knows.
+            if next.clone().any(|next| *next == to) {
+                return true;
+            }
+            blocks.extend(next.copied());
         }
-        false
+        !blocks.is_complete()
     }
 
     /// How a definition makes its value.

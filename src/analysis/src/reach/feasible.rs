@@ -19,6 +19,7 @@ use super::{Fact, Group, Query, Reach, Step, ranges};
 use crate::cfg::BlockId;
 use crate::function::Function;
 use crate::paths::{Allowance, Entered, Knowledge, Paths};
+use crate::walks::Walk;
 
 /// Follows the facts of one problem.
 pub struct Feasible<'a> {
@@ -28,8 +29,6 @@ pub struct Feasible<'a> {
     allowance: Allowance<'a>,
     /// By block: its steps.
     ranges: Vec<Range<u32>>,
-    /// By block: its place in the order of the work.
-    position: Vec<u32>,
     /// Where facts are generated.
     generated: FxHashMap<Fact, SmallVec<[u32; 1]>>,
     /// Where queries are.
@@ -76,10 +75,6 @@ impl<'a> Feasible<'a> {
     /// Nothing is followed yet. The steps of the problem are sorted.
     pub(super) fn new(problem: &'a Reach, function: Function<'a>, paths: &'a Paths) -> Self {
         let cfg = function.cfg;
-        let mut position = vec![0; cfg.len()];
-        for (at, block) in cfg.reverse_post_order().iter().enumerate() {
-            position[block.index()] = at as u32;
-        }
         let mut generated: FxHashMap<Fact, SmallVec<[u32; 1]>> = FxHashMap::default();
         let mut asked = FxHashMap::default();
         for (instruction, step) in &problem.steps {
@@ -104,7 +99,6 @@ impl<'a> Feasible<'a> {
             paths,
             allowance: Allowance::new(cfg, function.budget),
             ranges: ranges(problem, cfg),
-            position,
             found: FxHashMap::default(),
             parted: FxHashMap::default(),
             passed_by: FxHashMap::default(),
@@ -180,20 +174,18 @@ impl<'a> Feasible<'a> {
     /// does.
     fn go_together_between(&mut self, above: BlockId, to: BlockId) -> bool {
         let cfg = self.function.cfg;
-        let mut between: FxHashSet<BlockId> = FxHashSet::default();
-        let mut work = vec![to];
-        while let Some(block) = work.pop() {
-            for &before in &cfg.block(block).predecessors {
-                if before == above || !cfg.is_reachable(before) || !between.insert(before) {
-                    continue;
-                }
-                if !self.allowance.take(1) || before == to || !self.go_together(before) {
-                    return false;
-                }
-                work.push(before);
+        let before = |block: BlockId| {
+            let all = cfg.block(block).predecessors.iter().copied();
+            all.filter(|it| *it != above && cfg.is_reachable(*it))
+        };
+        let mut between = Walk::new(self.function.budget, before(to));
+        while let Some(block) = between.pop() {
+            if !self.allowance.take(1) || block == to || !self.go_together(block) {
+                return false;
             }
+            between.extend(before(block));
         }
-        true
+        between.is_complete()
     }
 
     /// The queries that a thread gets to which comes to where a fact is generated, and whose guard keeps it
@@ -281,7 +273,7 @@ impl<'a> Feasible<'a> {
                     };
                     let there = entered.entry((successor, way.passed, by)).or_default();
                     if self.paths.enter(there, knowledge) {
-                        let position = self.position[successor.index()];
+                        let position = cfg.position(successor);
                         waiting.push(Reverse((position, successor, way.passed, by)));
                     }
                 }

@@ -1,7 +1,5 @@
 //! Carries facts along the control flow, 64 at a time.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -9,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::{Direction, Fact, Group, Query, Reach, Step};
 use crate::budget::Budget;
-use crate::cfg::{Block, BlockId, Cfg};
+use crate::cfg::{BlockId, Cfg};
+use crate::walks::Worklist;
 
 /// Facts that hold, by whether something covers them on the way, and those of them that can have
 /// been discharged; one bit each.
@@ -82,9 +81,6 @@ pub(super) enum OnDischarge {
     Kill,
 }
 
-/// The blocks on one side of a block.
-type Neighbours = fn(&Block) -> &[BlockId];
-
 /// How many kinds of facts are told apart, by the groups that kill them; the last is all others.
 const KINDS: u8 = 64;
 
@@ -140,35 +136,40 @@ impl<'a> Solver<'a> {
     }
 
     /// The place of a block in the order of the work.
-    fn position(&self, block: BlockId) -> u32 {
-        let position = self.cfg.position(block);
+    fn position(&self, block: BlockId) -> usize {
+        let position = self.cfg.position(block) as usize;
         match self.direction {
             Direction::Forward => position,
-            Direction::Backward => self.cfg.len() as u32 - position,
+            Direction::Backward => self.cfg.len() - 1 - position,
+        }
+    }
+
+    /// The block with a place.
+    fn block(&self, position: usize) -> BlockId {
+        let order = self.cfg.reverse_post_order();
+        match self.direction {
+            Direction::Forward => order[position],
+            Direction::Backward => order[order.len() - 1 - position],
         }
     }
 
     /// Finds out what leads to an open query, and forgets the steps behind the last one.
     pub(super) fn look_for(&mut self, answered: &[bool]) {
         let mut steps = 0;
-        let (ahead, behind): (Neighbours, Neighbours) = match self.direction {
-            Direction::Forward => (|block| &block.successors, |block| &block.predecessors),
-            Direction::Backward => (|block| &block.predecessors, |block| &block.successors),
-        };
+        let (ahead, behind) = (self.direction, self.direction.reversed());
         self.useful.clear();
         self.useful.resize(self.cfg.len(), 0);
         self.followed.resize(self.cfg.len(), true);
         // From the end.
-        let mut waiting: BinaryHeap<(u32, BlockId)> =
-            self.cfg.blocks().map(|(block, _)| (self.position(block), block)).collect();
-        while let Some((position, block)) = waiting.pop() {
-            while waiting.peek() == Some(&(position, block)) {
-                waiting.pop();
-            }
+        let last = self.cfg.len() - 1;
+        let mut waiting = Worklist::full(self.cfg.len());
+        while let Some(position) = waiting.pop() {
+            let block = self.block(last - position);
             let content = self.cfg.block(block);
             let range = self.ranges[block.index()].clone();
-            steps += 1 + u64::from(range.end - range.start) + ahead(content).len() as u64;
-            let mut useful = ahead(content).iter().fold(0, |useful, next| useful | self.useful[next.index()]);
+            steps += 1 + u64::from(range.end - range.start) + content.next(ahead).len() as u64;
+            let mut useful =
+                content.next(ahead).iter().fold(0, |useful, next| useful | self.useful[next.index()]);
             for (_, step) in self.problem.steps[range.start as usize..range.end as usize].iter().rev() {
                 match step {
                     Step::Query(query) if !answered[query.0 as usize] => useful = u64::MAX,
@@ -184,11 +185,11 @@ impl<'a> Solver<'a> {
             }
             if useful != self.useful[block.index()] {
                 self.useful[block.index()] = useful;
-                waiting.extend(behind(content).iter().map(|it| (self.position(*it), *it)));
+                content.next(behind).iter().for_each(|it| waiting.add(last - self.position(*it)));
             }
         }
         for (block, content) in self.cfg.blocks() {
-            let followed = ahead(content).iter().any(|next| self.useful[next.index()] != 0);
+            let followed = content.next(ahead).iter().any(|next| self.useful[next.index()] != 0);
             self.followed[block.index()] = followed;
             if !followed {
                 let is_open = |index: &u32| match self.problem.steps[*index as usize].1 {
@@ -247,31 +248,26 @@ impl<'a> Solver<'a> {
         for (fact, group) in members {
             self.groups[group.0 as usize] |= batch.bit(*fact);
         }
-        let mut waiting = BinaryHeap::new();
+        let mut waiting = Worklist::new(self.cfg.len());
         let mut touched: SmallVec<[BlockId; 32]> = SmallVec::new();
         for index in &gens {
             if let Some(block) = self.cfg.block_of(self.problem.steps[*index as usize].0) {
-                waiting.push(Reverse((self.position(block), block)));
+                waiting.add(self.position(block));
                 touched.push(block);
             }
         }
         let entering = self.problem.entry.iter().fold(0, |bits, fact| bits | batch.bit(*fact));
         if entering != 0 {
             self.before[0].bare |= entering;
-            waiting.push(Reverse((self.position(BlockId(0)), BlockId(0))));
+            waiting.add(self.position(BlockId(0)));
             touched.push(BlockId(0));
         }
-        while let Some(Reverse((position, block))) = waiting.pop() {
-            while waiting.peek() == Some(&Reverse((position, block))) {
-                waiting.pop();
-            }
+        while let Some(position) = waiting.pop() {
+            let block = self.block(position);
             if !self.budget.take(1) {
                 break;
             }
-            let next = match self.direction {
-                Direction::Forward => &self.cfg.block(block).successors,
-                Direction::Backward => &self.cfg.block(block).predecessors,
-            };
+            let next = self.cfg.block(block).next(self.direction);
             if next.is_empty() || self.followed.get(block.index()) == Some(&false) {
                 continue;
             }
@@ -285,7 +281,7 @@ impl<'a> Solver<'a> {
                 let joined = before.join(after.only(useful));
                 if joined != *before {
                     *before = joined;
-                    waiting.push(Reverse((self.position(next), next)));
+                    waiting.add(self.position(next));
                     touched.push(next);
                 }
             }

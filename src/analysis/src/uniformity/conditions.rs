@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::lattice::Threads;
 use super::{Uniformity, VISIT};
@@ -13,6 +13,7 @@ use crate::control::{Decides, Deciding, Way};
 use crate::function::Function;
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::values::ValueId;
+use crate::walks::Walk;
 
 /// What has to be so for an instruction to be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -231,13 +232,9 @@ impl Uniformity {
         deciding: &Deciding,
         budget: &Budget,
     ) -> Option<Needs> {
-        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
         let mut ways: FxHashMap<BlockId, Way> = FxHashMap::default();
-        let mut work = vec![block];
-        while let Some(block) = work.pop() {
-            if !seen.insert(block) {
-                continue;
-            }
+        let mut blocks = Walk::new(budget, [block]);
+        while let Some(block) = blocks.pop() {
             let branches = &deciding.blocks[block.index()];
             if !budget.take(VISIT * branches.len() as u64) {
                 return None;
@@ -251,8 +248,11 @@ impl Uniformity {
                         }
                     })
                     .or_insert(way);
-                work.push(branch);
+                blocks.extend([branch]);
             }
+        }
+        if !blocks.is_complete() {
+            return None;
         }
         let mut found: Vec<u32> = ways
             .into_iter()

@@ -272,11 +272,10 @@ fn branches_past(flow: &Flow<'_>, freed: &Passed, deallocs: &[u32]) -> Vec<u32> 
         let Some(branch) = block.branch.filter(|at| !freed.has(cfg, *at)) else { continue };
         let mut past = block.successors.iter().filter(|to| !leads_to_dealloc(to));
         let (Some(past), None, 2) = (past.next(), past.next(), block.successors.len()) else { continue };
-        if !flow.facts.budget.take(cfg.len() as u64) {
+        let Some(after) = cfg.reached(Direction::Forward, [*past], &flow.facts.budget, |_| true) else {
             break;
-        }
-        let behind = cfg.followers(std::iter::once(*past));
-        if returns(*past) || cfg.blocks().any(|(it, _)| behind[it.index()] && returns(it)) {
+        };
+        if after.into_iter().any(returns) {
             found.push(branch);
         }
     }
