@@ -10,9 +10,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::judged::add_note;
 use super::launch::{Launch, LaunchError};
 use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
-use super::{Diagnostic, Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict};
+use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -300,12 +301,4 @@ impl Grid<'_, '_> {
         report.reasons.push(Reason { span: None, text });
         report.verdict = verdict(&report.diagnostics, &report.reasons);
     }
-}
-
-/// Adds to what is said of a finding.
-fn add_note(finding: &mut Diagnostic, more: &str) {
-    finding.note = Some(match finding.note.take() {
-        Some(note) => format!("{note}; {more}"),
-        None => more.to_owned(),
-    });
 }

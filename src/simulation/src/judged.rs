@@ -131,12 +131,12 @@ pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagn
             None => kept.push((finding, shown, 0)),
         }
     }
-    let noted = kept.into_iter().map(|(finding, shown, more)| {
-        let finding = match more {
-            0 => finding,
-            1 => finding.note("one more instruction reads there"),
-            more => finding.note(format!("{more} more instructions read there")),
-        };
+    let noted = kept.into_iter().map(|(mut finding, shown, more)| {
+        match more {
+            0 => {}
+            1 => add_note(&mut finding, "one more instruction reads there"),
+            more => add_note(&mut finding, &format!("{more} more instructions read there")),
+        }
         (finding, shown)
     });
     noted.collect()
@@ -196,6 +196,14 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
     report.verdict = verdict(&report.diagnostics, &report.reasons);
 }
 
+/// Adds to what is said of a finding.
+pub(super) fn add_note(finding: &mut Diagnostic, more: &str) {
+    finding.note = Some(match finding.note.take() {
+        Some(note) => format!("{note}; {more}"),
+        None => more.to_owned(),
+    });
+}
+
 /// What is known of the kernel; nothing if there were no runs.
 pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
     // What the kernel itself refuses is no launch of it.
@@ -226,7 +234,14 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
             let is_sound = is_sure == run.is_a_launch() && is_enough;
             if !is_denied && !is_doubtful && (is_sound || always_meet) {
-                found.push((key, finding.clone(), *shown));
+                let mut finding = finding.clone();
+                if !run.leading.is_empty() {
+                    let all = runs.iter().filter(|run| counts(run) || run.has(key)).count();
+                    let showing = runs.iter().filter(|run| run.has(key)).count();
+                    let times = if showing == all { "all".to_owned() } else { format!("{showing} of {all}") };
+                    add_note(&mut finding, &format!("in {times} assumed launches, first with {}", run.under));
+                }
+                found.push((key, finding, *shown));
                 continue;
             }
             let code = finding.code;

@@ -110,6 +110,8 @@ struct Run {
     extents: Extents,
     /// The words of the parameters that choose the ways of threads.
     leading: BTreeSet<u64>,
+    /// What the launch is, in words.
+    under: String,
 }
 
 /// What a launch that is assumed leaves open.
@@ -508,6 +510,7 @@ impl<'u> Kernel<'u> {
                 visits: Vec::new(),
                 extents: Extents::new(),
                 leading: BTreeSet::new(),
+                under: String::new(),
             });
         }
         let (global, mut parameters, places) = self.memory(launch);
@@ -524,10 +527,35 @@ impl<'u> Kernel<'u> {
         let mut outcome = machine.run();
         let global = std::mem::take(&mut outcome.global);
         let mut run = self.reported(launch, outcome, assumes.is_some());
-        if assumes.is_none() {
-            run.report.outputs = self.outputs(launch, &global, &places);
+        match assumes {
+            Some(assumption) => run.under = self.described(launch, assumption, &run.leading),
+            None => run.report.outputs = self.outputs(launch, &global, &places),
         }
         Ok(run)
+    }
+
+    /// An assumed launch in words: the numbers that chose the ways of threads, and its shape.
+    fn described(&self, launch: &Launch, assumption: launch::Assumption, leading: &BTreeSet<u64>) -> String {
+        /// More are not named.
+        const MOST: usize = 4;
+        let mut words: Vec<String> = Vec::new();
+        for word in leading.iter().take(MOST) {
+            let is_there =
+                |it: &&program::Parameter| (it.offset.into()..u64::from(it.offset + it.bytes)).contains(word);
+            let Some(parameter) = self.program.parameters.iter().find(is_there) else { continue };
+            let within = word - u64::from(parameter.offset);
+            let place = if within > 0 { format!("+{within}") } else { String::new() };
+            let other = assumption.other.filter(|(other, _)| other == word);
+            let number = other.map_or(assumption.number, |(_, number)| number);
+            words.push(format!("`{}{place}` = {number}", parameter.name));
+        }
+        if leading.len() > MOST {
+            words.push(format!("{} more numbers", leading.len() - MOST));
+        }
+        let shape = |of: [u32; 3]| of.map(|size| size.to_string()).join("x");
+        words.push(format!("grid {}", shape(launch.grid)));
+        words.push(format!("block {}", shape(launch.block)));
+        words.join(", ")
     }
 
     /// The shape of a cluster of a launch.
@@ -642,7 +670,8 @@ impl<'u> Kernel<'u> {
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
         let (visits, extents, leading) = (outcome.visits, outcome.extents, outcome.leading);
-        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading }
+        let under = String::new();
+        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading, under }
     }
 
     /// What is said of a launch that is too large.
