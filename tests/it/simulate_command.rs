@@ -137,3 +137,35 @@ fn no_progress_in_pipes() {
     assert_eq!(output.status.code(), Some(3));
     assert!(output.stderr.is_empty());
 }
+
+/// The formats of a check, and a file that gets them.
+#[test]
+fn formats_of_a_check() {
+    let directory = directory("formats", "", unchanged);
+    for (format, expected) in [
+        ("concise", "kernel.ptx:"),
+        ("sarif", "\"ruleId\": \"SIM101\""),
+        ("github", "::error title=SIM101 deadlock,file=kernel.ptx,line=22"),
+        ("gitlab", "\"check_name\": \"SIM101\""),
+        ("junit", "SIM101"),
+        ("rdjson", "\"value\": \"SIM101\""),
+        ("human", "error[SIM101]"),
+    ] {
+        let run = |options: &[&str]| {
+            let output = Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
+                .args(["simulate", "kernel.ptx", "--format", format])
+                .args(options)
+                .current_dir(&directory)
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let text = run(&[]);
+        assert!(text.contains(expected), "{format}: {text}");
+        assert_eq!(run(&["--output", "report"]), "", "{format}");
+        let without_time = |text: &str| text.split(" instructions, ").next().unwrap().to_owned();
+        let file = fs::read_to_string(directory.join("report")).unwrap();
+        assert_eq!(without_time(&file), without_time(&text), "{format}");
+    }
+}

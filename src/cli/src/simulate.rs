@@ -17,8 +17,8 @@ use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
 use ptx_check::words::{called, declaration, demangled};
 use ptx_check::{Report, Unit};
-use ptx_render::Checked;
 use ptx_render::simulation::{self as render, Simulated, Written};
+use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
 use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules};
@@ -85,9 +85,12 @@ pub(crate) struct Simulate {
     /// Write what happened to this file, as a Chrome trace: Perfetto (ui.perfetto.dev) opens it.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// How to write the findings.
-    #[arg(long, value_enum, default_value_t = FormatArgument::Human)]
-    format: FormatArgument,
+    /// How to write the findings: `json` has the verdicts, too; other documents have the findings only.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Write the findings to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Do not say which lines of its sources the module was compiled from, as its `.loc`s tell.
     #[arg(long)]
     no_source: bool,
@@ -103,14 +106,6 @@ enum ScheduleArgument {
     Late,
     /// By chance, as `--seed` says.
     Random,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FormatArgument {
-    /// Source excerpts with labels.
-    Human,
-    /// One JSON document.
-    Json,
 }
 
 /// Why nothing could be run.
@@ -337,16 +332,47 @@ impl Simulate {
         let all = reports.iter().flat_map(|it| it.report.diagnostics.iter());
         let sources = ptx_sources::find(Path::new(source.name()), all);
         let checked = Checked { source, report: Report::default(), sources };
-        match self.format {
-            FormatArgument::Human => {
+        match &self.output {
+            Some(path) => {
+                let unwritable =
+                    |error| SimulateError::Unwritable { path: path.display().to_string(), error };
+                let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
+                self.render(checked, reports, false, &mut file)
+                    .and_then(|()| file.flush())
+                    .map_err(unwritable)?;
+            }
+            None => {
                 let color = use_color(io::stdout().is_terminal());
+                self.render(checked, reports, color, out).map_err(output_error)?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn render(
+        &self,
+        mut checked: Checked,
+        reports: &[Simulated],
+        color: bool,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        match self.format {
+            Format::Human => {
                 let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
                 render::human(checked, reports, color, picture, out)
             }
-            FormatArgument::Json => render::json(&checked, reports, out),
+            Format::Json => render::json(&checked, reports, out),
+            Format::Concise
+            | Format::Sarif
+            | Format::Github
+            | Format::Gitlab
+            | Format::Junit
+            | Format::Rdjson => {
+                let all = reports.iter().flat_map(|it| it.report.diagnostics.iter().cloned());
+                checked.report.diagnostics = all.collect();
+                ptx_render::render(&[checked], self.format, color, out)
+            }
         }
-        .map_err(output_error)?;
-        Ok(outcome)
     }
 }
 
