@@ -7,6 +7,12 @@
 //! [`Token::Run`]. Everything else goes the long way: what turns out not to be plain is taken back. Both
 //! ways make the same tree with the same [`Builder`].
 //!
+//! What it is for: without it a check of 10 MB of compiled kernels takes 1.43 times as many instructions (2 640 million
+//! instead of 1 850 million, counted by callgrind) and 1.3 times the processor time. Parsing alone takes 3.6 times as
+//! many: each token goes through the structure pass, the lexer, the tables of the parser and its stack of symbols.
+//! That is more than a second way would have to save to be worth its lines; should the grammar's way come within a
+//! sixth of it, this file goes.
+//!
 //! From the opening brace of a function to the first mistake in it, and in the statement behind that, a
 //! statement starts for the parser where one does for the structure pass. Then the rest of the function
 //! goes the long way.
