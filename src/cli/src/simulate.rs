@@ -332,19 +332,14 @@ impl Simulate {
         let all = reports.iter().flat_map(|it| it.report.diagnostics.iter());
         let sources = ptx_sources::find(Path::new(source.name()), all);
         let checked = Checked { source, report: Report::default(), sources };
-        match &self.output {
-            Some(path) => {
-                let unwritable =
-                    |error| SimulateError::Unwritable { path: path.display().to_string(), error };
-                let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
-                self.render(checked, reports, false, &mut file)
-                    .and_then(|()| file.flush())
-                    .map_err(unwritable)?;
-            }
-            None => {
-                let color = use_color(io::stdout().is_terminal());
-                self.render(checked, reports, color, out).map_err(output_error)?;
-            }
+        if let Some(path) = &self.output {
+            let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
+            let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
+            let written = self.render(checked, reports, false, &mut file).and_then(|()| file.flush());
+            written.map_err(unwritable)?;
+        } else {
+            let color = use_color(io::stdout().is_terminal());
+            self.render(checked, reports, color, out).map_err(output_error)?;
         }
         Ok(outcome)
     }

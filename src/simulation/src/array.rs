@@ -1,9 +1,10 @@
 //! Arrays in files: what a buffer begins with, and what it holds in the end.
 //!
-//! A file that ends in `.npy` has the type and the shape of its array in a header (NumPy Enhancement Proposal 1,
-//! "A Simple File Format for NumPy Arrays"); any other file is bytes.
+//! A file that ends in `.npy` has the type and the shape of its array in a header (`NumPy` Enhancement Proposal 1,
+//! "A Simple File Format for `NumPy` Arrays"); any other file is bytes.
 
 use std::ops::Range;
+use std::path::Path;
 
 use super::launch::LaunchError;
 use super::report::Output;
@@ -36,7 +37,7 @@ const DTYPES: [Dtype; 18] = [
     dtype("f32", "float32", "f4", 4),
     dtype("f64", "float64", "f8", 8),
     dtype("bool", "bool", "b1", 1),
-    // What follows has no type in NumPy: the bits as they are.
+    // What follows has no type in `NumPy`: the bits as they are.
     dtype("bf16", "bfloat16", "u2", 2),
     dtype("tf32", "tfloat32", "f4", 4),
     dtype("e4m3", "float8_e4m3fn", "u1", 1),
@@ -171,7 +172,7 @@ pub struct OutFile {
 impl OutFile {
     /// Whether the file says what it is an array of.
     fn has_header(&self) -> bool {
-        self.name.ends_with(".npy")
+        Path::new(&self.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"))
     }
 
     /// The bytes of the file.

@@ -71,6 +71,7 @@ pub(crate) struct Shape {
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub(crate) struct Conditions<'p> {
     pub(crate) schedule: Schedule,
     pub(crate) strict: bool,
@@ -175,6 +176,7 @@ struct Cta {
 }
 
 /// Everything.
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub(crate) struct Machine<'p> {
     program: &'p Program,
     shape: Shape,

@@ -308,12 +308,11 @@ impl Machine<'_> {
                 continue;
             }
             let Some(place) = self.place(strand, access.space, address, total, true) else { continue };
-            match access.strength {
-                Some(_) => places.push(place),
-                None => {
-                    self.messages.forget(place);
-                    self.forget_between(place);
-                }
+            if access.strength.is_some() {
+                places.push(place);
+            } else {
+                self.messages.forget(place);
+                self.forget_between(place);
             }
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {

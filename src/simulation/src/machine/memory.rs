@@ -72,7 +72,7 @@ pub(crate) struct Contents {
 impl Contents {
     /// Bytes of which nothing is known.
     pub(crate) fn unknown(len: usize) -> Self {
-        Self { bytes: vec![0; len], unknown: if len > 0 { vec![0..len] } else { Vec::new() } }
+        Self { bytes: vec![0; len], unknown: (len > 0).then_some(0..len).into_iter().collect() }
     }
 
     fn append(&mut self, more: &Self) {
