@@ -366,8 +366,8 @@ pub(crate) enum Action {
         aligned: bool,
     },
     Mbarrier(Mbarrier),
-    /// `fence.proxy.async`
-    ProxyFence,
+    /// `fence.proxy.async` of shared memory
+    ProxyFence(ProxyFence),
     /// `fence.mbarrier_init`
     InitFence,
     /// A fence between threads.
@@ -450,6 +450,15 @@ pub(crate) enum Action {
     Tensor(Box<Tensor>),
     /// What the machine does not know; the text says what.
     Unknown(u32),
+}
+
+/// What a fence shows the async proxy of what the generic proxy wrote to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProxyFence {
+    /// All that the thread knows to have happened.
+    All,
+    /// What the thread has acquired: its own accesses before such a fence are not ordered by it.
+    Acquired,
 }
 
 /// How 8 rows of 8 elements of 16 bits lie in the registers of a warp.

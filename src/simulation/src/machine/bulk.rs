@@ -26,6 +26,13 @@ pub(super) struct Copies {
     bulk: Vec<(u32, Vec<u64>, VecDeque<Vec<u64>>)>,
 }
 
+impl Copies {
+    /// The queue of `cp.async`.
+    pub(super) fn queue(&self) -> Option<u32> {
+        self.queue
+    }
+}
+
 impl Machine<'_> {
     /// `cp.async`
     pub(super) fn copy_async(

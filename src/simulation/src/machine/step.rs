@@ -167,8 +167,8 @@ impl Machine<'_> {
                 Ok(self.cluster_wait(strand))
             }
             Action::Mbarrier(instruction) => self.mbarrier(strand, instruction, active),
-            Action::ProxyFence => {
-                self.fence_proxies(strand);
+            Action::ProxyFence(fence) => {
+                self.fence_proxies(strand, *fence);
                 Ok(Flow::Next)
             }
             Action::CopyAsync { destination, source, bytes, source_bytes } => {
@@ -246,8 +246,8 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Action::CopyTensorMap { destination, source } => {
+                // It fences the proxy of tensor maps, not the async proxy.
                 self.copy_tensor_map(strand, *destination, *source, active)?;
-                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::Fill { address, bytes } => {

@@ -3,12 +3,13 @@
 use super::lower::{Filled, Lowering};
 use super::variables::Storage;
 use super::{
-    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, Strength,
-    TensorCopy, Where,
+    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, ProxyFence, Slice,
+    Strength, TensorCopy, Where,
 };
 use crate::ir::argument::type_of;
 use crate::isa::generic::{
-    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, Role, Space, SpaceRule, Type,
+    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, ProxyKind, Restriction, Role, Semantics, Space,
+    SpaceRule, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{Resolution, SymbolKind};
@@ -144,6 +145,28 @@ impl Operands<'_, '_> {
             }
         }
         Some(all)
+    }
+
+    /// What a fence between proxies does for shared memory: of global memory it is not compared which proxy
+    /// sees what.
+    pub(super) fn proxy_fence(&self) -> Action {
+        let has = |it| self.opcode.has(it);
+        let is_for_shared = self.opcode.spaces().all(|space| space != Space::Global);
+        if has(Modifier::ProxyKind(ProxyKind::Async)) && is_for_shared {
+            return Action::ProxyFence(ProxyFence::All);
+        }
+        if !has(Modifier::ProxyKind(ProxyKind::AsyncGeneric)) {
+            // Virtual aliases, tensor maps, and other devices.
+            return Action::Nothing;
+        }
+        if has(Modifier::Semantics(Semantics::Acquire)) {
+            return Action::ProxyFence(ProxyFence::Acquired);
+        }
+        // Shipped kernels have no acquire on the other side. What orders only reads shows no write.
+        if has(Modifier::Restriction(Restriction::SharedClusterRead)) {
+            return Action::Nothing;
+        }
+        Action::ProxyFence(ProxyFence::All)
     }
 
     pub(super) fn mbarrier(&mut self, operation: Operation, is_relaxed: bool) -> Option<Action> {

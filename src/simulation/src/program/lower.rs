@@ -482,7 +482,7 @@ impl<'a> Lowering<'a> {
             | Operation::FenceProxy
             | Operation::FenceProxyAlias
             | Operation::FenceProxyTensormap
-            | Operation::FenceProxyAsyncGeneric => Action::ProxyFence,
+            | Operation::FenceProxyAsyncGeneric => it.proxy_fence(),
             Operation::MbarrierInit
             | Operation::MbarrierInval
             | Operation::MbarrierExpectTx

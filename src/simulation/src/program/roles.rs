@@ -163,7 +163,7 @@ impl Reader<'_> {
             | Action::Trap
             | Action::ClusterArrive { .. }
             | Action::ClusterWait { .. }
-            | Action::ProxyFence
+            | Action::ProxyFence(_)
             | Action::InitFence
             | Action::Fence(_)
             | Action::CopyCommit
