@@ -33,7 +33,6 @@ mod lsp;
 mod many_findings;
 mod pictures;
 mod provenance;
-mod proxy_fences;
 mod robustness;
 mod rule_control;
 mod rules;

@@ -1,8 +1,8 @@
 //! Which fences show the async proxy what threads wrote to shared memory.
 
-use ptx_tc::simulation::{Schedule, Verdict};
+use ptx_simulation::{Schedule, Verdict};
 
-use crate::common::simulate;
+use crate::simulate;
 
 /// A thread stores, and another warp starts a copy of that: a fence in the one, or in the other.
 fn kernel(first: &str, second: &str) -> String {
