@@ -423,7 +423,8 @@ impl Machine<'_> {
             ((change.count, change.up) != (last.count, last.up)).then_some((change, other.index))
         });
         let Some((change, partner)) = other else { return };
-        let partner = self.warps.iter().position(|it| it.cta == cta && it.index == partner).unwrap_or(0) as u32;
+        let partner =
+            self.warps.iter().position(|it| it.cta == cta && it.index == partner).unwrap_or(0) as u32;
         let (role, partner) = (self.role(warp), self.role(partner));
         let words = |change: RegisterChange| {
             format!("{} to {}", if change.up { "increases" } else { "decreases" }, change.count)

@@ -382,7 +382,9 @@ impl Machine<'_> {
         if unknown != 0 && self.may_be_partly_known(strand, arithmetic, sources) {
             let count = destinations.len();
             let partly: SmallVec<[_; 2]> = (0..count)
-                .map(|at| self.bits_of_result(strand, arithmetic, sources, (at, count), unknown, &mut results[at]))
+                .map(|at| {
+                    self.bits_of_result(strand, arithmetic, sources, (at, count), unknown, &mut results[at])
+                })
                 .collect();
             for ((destination, result), (unknown, masks)) in destinations.iter().zip(&results).zip(partly) {
                 self.set(strand, *destination, active, result, unknown);

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::ir::argument::{bits_of_register, type_of};
 use crate::isa::generic::{
-    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, ProxyKind, Restriction, Role, Scope,
-    Semantics, Space, SpaceRule, Type,
+    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, ProxyKind, Restriction, Role, Scope, Semantics,
+    Space, SpaceRule, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{Resolution, SymbolKind};

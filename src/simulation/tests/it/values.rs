@@ -203,12 +203,19 @@ fn what_is_known_of_a_register_stays_known() {
         ("mov.b64 w, {unknown, lane};", "mov.b64 x, w; mov.b64 {e, d}, x;"),
         ("mov.b64 w, {lane, unknown};", "add.s64 w, w, 16; cvt.u32.u64 d, w; sub.u32 d, d, 16;"),
         ("mov.b64 w, {lane, unknown};", "and.b64 w, w, 0xFFFFFFFF; cvt.u32.u64 d, w;"),
-        ("cvt.u64.u32 w, lane; mov.b64 x, {e, unknown}; and.b64 x, x, 0xFFFFFFFF00000000; or.b64 w, w, x;",
-         "cvt.u32.u64 d, w;"),
+        (
+            "cvt.u64.u32 w, lane; mov.b64 x, {e, unknown}; and.b64 x, x, 0xFFFFFFFF00000000; or.b64 w, w, x;",
+            "cvt.u32.u64 d, w;",
+        ),
         ("mov.b64 w, {lane, unknown};", "st.shared.b64 [tile], w; ld.shared.b32 d, [tile];"),
-        ("mov.b64 w, {lane, unknown};", "st.shared.b64 [tile], w; ld.shared.b64 x, [tile]; cvt.u32.u64 d, x;"),
-        ("mov.b64 w, {lane, unknown};",
-         "st.shared.v2.b64 [tile], {w, nothing}; ld.shared.v2.b64 {x, nothing}, [tile]; mov.b64 {d, e}, x;"),
+        (
+            "mov.b64 w, {lane, unknown};",
+            "st.shared.b64 [tile], w; ld.shared.b64 x, [tile]; cvt.u32.u64 d, x;",
+        ),
+        (
+            "mov.b64 w, {lane, unknown};",
+            "st.shared.v2.b64 [tile], {w, nothing}; ld.shared.v2.b64 {x, nothing}, [tile]; mov.b64 {d, e}, x;",
+        ),
         ("shl.b32 a, unknown, 8; or.b32 a, a, lane;", "and.b32 d, a, 0xFF;"),
     ] {
         let only = "setp.ne.u32 q, lane, 3; @q ret;";
