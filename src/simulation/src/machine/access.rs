@@ -75,7 +75,9 @@ impl Machine<'_> {
                 }
             },
         );
-        Ok(assumed)
+        // The bytes that are known are what they are.
+        let known = self.known_bytes(strand, place, lane, bytes);
+        Ok(Read { value: assumed.value & !known | read.value & known, ..assumed })
     }
 
     /// What is taken for a value that nobody has said.
