@@ -193,6 +193,25 @@ impl Arithmetic {
         }
     }
 
+    /// Whether it moves, masks or shifts bits, so that some bits of a result may be known if not all of its sources
+    /// are.
+    pub fn is_of_bits(&self) -> bool {
+        match &self.0 {
+            Kind::Movement(_) | Kind::Logic(_) | Kind::Bits(_) | Kind::Permute(_) => true,
+            Kind::Convert(it) => it.source_bits().is_some(),
+            Kind::Integer(_)
+            | Kind::Extended(_)
+            | Kind::Comparison(_)
+            | Kind::Warp(_)
+            | Kind::Floating(_)
+            | Kind::Approximate(_)
+            | Kind::Narrow(_)
+            | Kind::Pack(_)
+            | Kind::Video(_)
+            | Kind::Policy(_) => false,
+        }
+    }
+
     /// How many bits of the destination at a position, of `count`, the instruction gives a value: those above
     /// keep what nobody knows. All 64 where it extends its result over the register.
     pub fn result_bits(&self, position: usize, count: usize) -> u32 {

@@ -64,6 +64,15 @@ pub struct Opcode<'a> {
     pub is_known: bool,
 }
 
+/// What an operand of a video instruction is of its register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selection<'a> {
+    /// The part: `b0`, `h1`, or the elements of `vadd2` and `vadd4`: `h10`, `b3210`. All of it if this is empty.
+    pub part: &'a str,
+    /// Whether it is negated: `-a`.
+    pub is_negated: bool,
+}
+
 impl Opcode<'_> {
     fn has(&self, modifier: Modifier) -> bool {
         self.qualifiers.contains(&modifier)
@@ -169,6 +178,16 @@ impl Arithmetic {
         match self.0 {
             Kind::Convert(instruction) => Self(Kind::Convert(instruction.widened(bits))),
             _ => self,
+        }
+    }
+
+    /// The same for operands that are parts of registers, or negated, which only video instructions have: the
+    /// result, and the sources. Nothing if the instruction takes no such parts.
+    #[must_use]
+    pub fn selecting(self, selections: &[Selection<'_>]) -> Option<Self> {
+        match self.0 {
+            Kind::Video(instruction) => instruction.selecting(selections).map(|it| Self(Kind::Video(it))),
+            _ => selections.iter().all(|it| *it == Selection::default()).then_some(self),
         }
     }
 
@@ -316,6 +335,7 @@ impl Kind {
             | Operation::Vmax
             | Operation::Vshl
             | Operation::Vshr
+            | Operation::Vmad
             | Operation::Vset => video::Instruction::of(operation, opcode).map(Self::Video),
             Operation::CreatepolicyFractional => policy::Instruction::of(opcode).map(Self::Policy),
             Operation::Vadd2
@@ -332,8 +352,7 @@ impl Kind {
             | Operation::Vmin4
             | Operation::Vmax4
             | Operation::Vset4 => video::Instruction::packed(operation, 4, opcode).map(Self::Video),
-            Operation::Vmad
-            | Operation::Spcompress
+            Operation::Spcompress
             | Operation::Spdecompress
             | Operation::AddDown
             | Operation::SubDown

@@ -1,9 +1,12 @@
 //! Instructions that make registers from registers.
 
 use crate::argument::{Argument, Arguments, Placed, bits_of_register, flatten_slot};
-use crate::arithmetic::Arithmetic;
+use crate::arithmetic::{Arithmetic, Selection};
 use crate::isa::generic::{Flag, OperandSlot, Operation, Role};
+use crate::resolve::symbols::Resolution;
 use crate::resolve::unit::Unit;
+use crate::syntax::ast::{OperandKind, UnaryOperator};
+use smallvec::SmallVec;
 
 /// An instruction that computes registers from registers.
 #[derive(Clone, Debug)]
@@ -34,6 +37,13 @@ impl Computing {
             assigned = opcode.assign(&unit.module, operands).ok()?;
             &assigned[..]
         };
+        let mut arithmetic = arithmetic;
+        let is_negated = operation == Operation::Vmad;
+        if is_video(operation) {
+            let selections: SmallVec<[Selection<'_>; 4]> =
+                operands.range().map(|index| selection(unit, index as u32)).collect();
+            arithmetic = arithmetic.and_then(|it| it.selecting(&selections));
+        }
         let mut arguments = Arguments::new();
         let carry = Placed { argument: Argument::Carry, operand: u32::MAX };
         let is_result = |slot: &OperandSlot| slot.role == Role::Destination;
@@ -46,7 +56,9 @@ impl Computing {
         }
         let results = arguments.len() as u8;
         for (slot, index) in placed.filter(|(slot, _)| !is_result(slot)) {
-            flatten_slot(unit, opcode, slot, index as u32, &mut arguments);
+            // The selection says that it is negated.
+            let index = if is_negated { unsigned(unit, index as u32) } else { index as u32 };
+            flatten_slot(unit, opcode, slot, index, &mut arguments);
         }
         if matches!(operation, Operation::AddCarryIn | Operation::SubBorrowIn | Operation::MadCarryIn) {
             arguments.push(carry);
@@ -73,4 +85,60 @@ impl Computing {
     pub fn position(&self, operand: u32) -> Option<usize> {
         self.results().iter().position(|it| it.operand == operand)
     }
+}
+
+/// Whether operands may be parts of registers.
+fn is_video(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Vadd
+            | Operation::Vsub
+            | Operation::Vabsdiff
+            | Operation::Vmin
+            | Operation::Vmax
+            | Operation::Vshl
+            | Operation::Vshr
+            | Operation::Vmad
+            | Operation::Vset
+            | Operation::Vadd2
+            | Operation::Vsub2
+            | Operation::Vavrg2
+            | Operation::Vabsdiff2
+            | Operation::Vmin2
+            | Operation::Vmax2
+            | Operation::Vset2
+            | Operation::Vadd4
+            | Operation::Vsub4
+            | Operation::Vavrg4
+            | Operation::Vabsdiff4
+            | Operation::Vmin4
+            | Operation::Vmax4
+            | Operation::Vset4
+    )
+}
+
+/// The operand without the sign before it.
+fn unsigned(unit: &Unit, index: u32) -> u32 {
+    match unit.module.operands[index as usize].kind() {
+        OperandKind::Unary(UnaryOperator::Negate, parts)
+            if matches!(unit.symbols.operand(parts.start), Resolution::Register(_)) =>
+        {
+            parts.start
+        }
+        _ => index,
+    }
+}
+
+/// What an operand is of the register that it names.
+fn selection(unit: &Unit, index: u32) -> Selection<'_> {
+    let inner = unsigned(unit, index);
+    let is_negated = inner != index;
+    let operand = &unit.module.operands[inner as usize];
+    if !matches!(unit.symbols.operand(inner), Resolution::Register(_)) {
+        return Selection { part: "", is_negated };
+    }
+    let part = unit.source.slice(operand.span()).rsplit_once('.').map_or("", |(_, part)| part);
+    let digits = part.strip_prefix(['b', 'h']).unwrap_or_default();
+    let is_part = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    Selection { part: if is_part { part } else { "" }, is_negated }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 /// Which agent: a warp, or a chain of asynchronous operations, each of which starts after the one
 /// before it ended.
 pub(crate) type Agent = u32;
@@ -70,6 +72,18 @@ impl Clock {
     /// A proxy fence: the async proxy sees all that is known to have happened.
     pub(crate) fn fence(&mut self) {
         join(&mut self.proxy, &self.time);
+    }
+
+    /// A proxy fence that shows what others have done only, not these agents.
+    pub(crate) fn fence_acquired(&mut self, own: &[Option<Agent>]) {
+        let before = own.iter().flatten().map(|agent| (*agent, self.proxy_of(*agent)));
+        let before: SmallVec<[(Agent, u32); 2]> = before.collect();
+        self.fence();
+        for (agent, seen) in before {
+            if let Some(now) = self.proxy.get_mut(agent as usize) {
+                *now = seen;
+            }
+        }
     }
 }
 

@@ -428,6 +428,7 @@ impl<'p> Machine<'p> {
                 ends: smallvec::SmallVec::new(),
                 bits: Vec::new(),
                 unknown: Vec::new(),
+                partly: rustc_hash::FxHashMap::default(),
                 fixed,
                 local: (0..32).map(|_| Bytes::new(kernel.local_bytes as usize)).collect(),
                 joins: Vec::new(),
@@ -439,8 +440,7 @@ impl<'p> Machine<'p> {
                 copies: bulk::Copies::default(),
                 tensor: tensor::Pending::default(),
                 register_count: registers,
-                register_changes: 0,
-                register_step: NOWHERE,
+                register_changes: smallvec::SmallVec::new(),
                 answered: smallvec::SmallVec::new(),
             };
             fresh.reserve(kernel.registers as usize);

@@ -366,8 +366,8 @@ pub(crate) enum Action {
         aligned: bool,
     },
     Mbarrier(Mbarrier),
-    /// `fence.proxy.async`
-    ProxyFence,
+    /// `fence.proxy.async` of shared memory
+    ProxyFence(ProxyFence),
     /// `fence.mbarrier_init`
     InitFence,
     /// A fence between threads.
@@ -376,7 +376,7 @@ pub(crate) enum Action {
         destination: Address,
         source: Address,
         bytes: u32,
-        source_bytes: Option<Operand>,
+        read: Read,
     },
     CopyCommit,
     CopyWait {
@@ -450,6 +450,25 @@ pub(crate) enum Action {
     Tensor(Box<Tensor>),
     /// What the machine does not know; the text says what.
     Unknown(u32),
+}
+
+/// How much `cp.async` reads of what it writes; the rest is zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    All,
+    /// So many bytes.
+    Bytes(Operand),
+    /// All, if this predicate does not hold.
+    Unless(Operand),
+}
+
+/// What a fence shows the async proxy of what the generic proxy wrote to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProxyFence {
+    /// All that the thread knows to have happened.
+    All,
+    /// What the thread has acquired: its own accesses before such a fence are not ordered by it.
+    Acquired,
 }
 
 /// How 8 rows of 8 elements of 16 bits lie in the registers of a warp.
@@ -560,6 +579,16 @@ pub(crate) enum BarrierKind {
     Or { value: Operand, destination: Operand },
 }
 
+/// What passes between threads at an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Whether it is a release or an acquire.
+    pub(crate) is_ordered: bool,
+    /// Whether that is written to be for the CTA alone. Without a scope the ISA takes the CTA's, but many kernels rely
+    /// on more.
+    pub(crate) is_narrow: bool,
+}
+
 /// An instruction on an mbarrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mbarrier {
@@ -576,8 +605,8 @@ pub(crate) enum MbarrierKind {
     Invalidate,
     Expect { bytes: Operand },
     Complete { bytes: Operand },
-    Arrive { count: Option<Operand>, bytes: Option<Operand>, drop: bool, release: bool, state: Operand },
-    Wait { parity: bool, value: Operand, may_suspend: bool, acquire: bool, destination: Operand },
+    Arrive { count: Option<Operand>, bytes: Option<Operand>, drop: bool, release: Told, state: Operand },
+    Wait { parity: bool, value: Operand, may_suspend: bool, acquire: Told, destination: Operand },
     PendingCount { state: Operand, destination: Operand },
 }
 
@@ -591,6 +620,8 @@ pub(crate) struct Bulk {
     pub(crate) bytes: Option<Operand>,
     pub(crate) barrier: Option<Address>,
     pub(crate) mask: Option<Operand>,
+    /// Which bytes of each 16 it writes.
+    pub(crate) byte_mask: Option<Operand>,
     /// Whether it computes something with what is there.
     pub(crate) reduces: bool,
     pub(crate) tensor: Option<TensorCopy>,

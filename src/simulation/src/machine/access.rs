@@ -5,6 +5,7 @@ use super::places::{Place, behind, words};
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
 use crate::arithmetic::Lanes;
+use crate::arithmetic::known_bits::{self, Known};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::{ReductionOperator, Type};
@@ -74,7 +75,9 @@ impl Machine<'_> {
                 }
             },
         );
-        Ok(assumed)
+        // The bytes that are known are what they are.
+        let known = self.known_bytes(strand, place, lane, bytes);
+        Ok(Read { value: assumed.value & !known | read.value & known, ..assumed })
     }
 
     /// What is taken for a value that nobody has said.
@@ -158,6 +161,47 @@ impl Machine<'_> {
         Ok(changed.unwrap_or(false))
     }
 
+    /// The bytes that are known of those at a place, as ones.
+    fn known_bytes(&self, strand: &Strand, place: Place, lane: usize, bytes: u32) -> u64 {
+        let is_known = |at: &u32| {
+            let read = match behind(place, u64::from(*at)) {
+                Place::Global(address) => self.global.read(address, 1).ok(),
+                Place::Shared { cta, offset } => self.ctas[cta as usize].shared.read(offset.into(), 1),
+                Place::Local(at) => self.warps[strand.warp as usize].local[lane].read(at, 1),
+                Place::Const(at) => self.constants.read(at, 1),
+                Place::Parameter(at) => self.parameters.read(at, 1),
+            };
+            read.is_some_and(|read| !read.unknown)
+        };
+        (0..bytes).filter(is_known).fold(0, |all, at| all | 0xFF << (at * 8))
+    }
+
+    /// Writes the known bytes of a value that is not known as a whole.
+    fn write_known_bytes(
+        &mut self,
+        strand: &Strand,
+        (place, lane): (Place, usize),
+        bytes: u32,
+        (value, mask): (u64, u64),
+    ) {
+        for at in (0..bytes).filter(|at| mask >> (at * 8) & 0xFF == 0xFF) {
+            let byte = value >> (at * 8) & 0xFF;
+            match behind(place, u64::from(at)) {
+                Place::Global(address) => {
+                    // What is outside is reported already.
+                    let _ = self.global.write(address, 1, byte, false);
+                }
+                Place::Shared { cta, offset } => {
+                    self.ctas[cta as usize].shared.write(offset.into(), 1, byte, false);
+                }
+                Place::Local(at) => {
+                    self.warps[strand.warp as usize].local[lane].write(at, 1, byte, false);
+                }
+                Place::Const(_) | Place::Parameter(_) => {}
+            }
+        }
+    }
+
     /// Whether a write destroys an mbarrier.
     pub(super) fn overwrites(&mut self, strand: &Strand, cta: u32, (offset, bytes): (u32, u32)) {
         let slots = &self.ctas[cta as usize].mbarriers;
@@ -207,7 +251,7 @@ impl Machine<'_> {
         let mut values: smallvec::SmallVec<[(Lanes, u32); 4]> =
             smallvec::smallvec![([0; 32], lost); registers.len()];
         let (mut shared, mut global) = (None, Vec::new());
-        let mut places = Vec::new();
+        let (mut places, mut partly) = (Vec::new(), Vec::new());
         for lane in lanes(active & !lost) {
             let address = addresses[lane];
             if !address.is_multiple_of(u64::from(total.next_power_of_two())) {
@@ -247,6 +291,17 @@ impl Machine<'_> {
                     bits => extended(read.value, element * 8, u32::from(bits)),
                 };
                 *unknown |= u32::from(read.unknown) << lane;
+                if read.unknown
+                    && let mask @ 1.. = self.known_bytes(strand, part, lane, element)
+                {
+                    let known = Known::new(mask, read.value);
+                    let known = match access.extend {
+                        0 => known_bits::cut(known, element * 8),
+                        bits => known_bits::cut(known_bits::extend(known, element * 8, true), bits.into()),
+                    };
+                    value[lane] = known.value;
+                    partly.push((index, lane, known.mask));
+                }
             }
         }
         if let Some(shared) = shared {
@@ -259,6 +314,11 @@ impl Machine<'_> {
         }
         for (operand, (value, unknown)) in registers.iter().zip(&values) {
             self.set(strand, *operand, active, value, *unknown);
+        }
+        for (index, lane, mask) in partly {
+            let mut masks = [0; 32];
+            masks[lane] = mask;
+            self.set_partly(strand, registers[index], 1 << lane, &masks);
         }
         if access.strength.is_some() {
             let about = addresses[active.trailing_zeros() as usize & 31];
@@ -317,8 +377,14 @@ impl Machine<'_> {
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {
                 let part = behind(place, index as u64 * u64::from(element));
-                differs |=
-                    self.write(strand, part, lane, element, (value[lane], unknown >> lane & 1 != 0))?;
+                let is_unknown = unknown >> lane & 1 != 0;
+                differs |= self.write(strand, part, lane, element, (value[lane], is_unknown))?;
+                if is_unknown
+                    && let Some(masks) = self.partly(strand, registers[index])
+                    && let mask @ 1.. = masks[lane]
+                {
+                    self.write_known_bytes(strand, (part, lane), element, (value[lane], mask));
+                }
             }
             changed |= differs;
             let is_new = differs || access.strength.is_some();

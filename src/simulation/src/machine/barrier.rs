@@ -37,10 +37,12 @@ pub(super) struct Mbarrier {
     /// Who asked for the phase before this one, or expects bytes in this one: that has to be over when
     /// this one ends.
     pub(super) askers: Vec<Asker>,
-    /// What those who arrived in this phase know.
+    /// What those who arrived in this phase know: of the threads of other CTAs it is kept apart.
     pub(super) arrived: Clock,
+    pub(super) arrived_elsewhere: Clock,
     /// What those know who see that the last phase is over.
     pub(super) released: Clock,
+    pub(super) released_elsewhere: Clock,
     /// Who has arrived, in any phase: the step, the role, the last phase, and how often.
     pub(super) senders: Vec<Sender>,
     /// By warp: how many phases it knows to be over.
@@ -63,12 +65,14 @@ pub(super) struct Event<'c> {
     pub(super) clock: &'c Clock,
     /// Whether those who wait learn what `clock` knows.
     pub(super) releases: bool,
+    /// Whether it is a thread of another CTA.
+    pub(super) is_elsewhere: bool,
 }
 
 impl<'c> From<&'c Operation> for Event<'c> {
     fn from(operation: &'c Operation) -> Self {
         let Operation { agent, tick, step, warp, ref clock, .. } = *operation;
-        Self { agent, tick, step, warp, clock, releases: true }
+        Self { agent, tick, step, warp, clock, releases: true, is_elsewhere: false }
     }
 }
 
@@ -83,6 +87,17 @@ pub(super) struct Asker {
 }
 
 impl Mbarrier {
+    /// What is known to those who arrive: threads of the own CTA and operations, or threads of other CTAs.
+    pub(super) fn arrived_mut(&mut self, is_elsewhere: bool) -> &mut Clock {
+        if is_elsewhere { &mut self.arrived_elsewhere } else { &mut self.arrived }
+    }
+
+    /// How much of an agent those who arrived in this phase know.
+    pub(super) fn has_arrived(&self, agent: Agent) -> u32 {
+        let all = [&self.arrived, &self.arrived_elsewhere, &self.observed];
+        all.iter().map(|clock| clock.of(agent)).max().unwrap_or(0)
+    }
+
     /// How far the agent is when so many phases are over.
     pub(super) fn time(&self, phase: u64) -> u32 {
         self.start.saturating_add(phase.min(u64::from(u32::MAX)) as u32)
@@ -214,6 +229,7 @@ impl Machine<'_> {
                     warp: strand.warp,
                     clock: &clock,
                     releases: true,
+                    is_elsewhere: from != cta,
                 };
                 self.complete_transactions(number, i64::from(bytes), event);
                 self.warps[warp].clock.advance(agent);
@@ -235,18 +251,26 @@ impl Machine<'_> {
                 let warp = strand.warp as usize;
                 let agent = self.warps[warp].agent;
                 let clock = std::mem::take(&mut self.warps[warp].clock);
+                let is_elsewhere = from != cta;
+                // Those who wait at an mbarrier are in its CTA.
+                let is_in_scope = !(release.is_narrow && is_elsewhere);
+                let releases = release.is_ordered && is_in_scope;
                 let event = Event {
                     agent,
                     tick: clock.of(agent),
                     step: strand.step,
                     warp: strand.warp,
                     clock: &clock,
-                    releases: release,
+                    releases,
+                    is_elsewhere,
                 };
-                if !release {
+                if !releases {
                     let Self { mbarriers, warps, .. } = self;
-                    warps[warp].fences.tell(Scope::Wide, &mut mbarriers[number as usize].arrived);
-                    mbarriers[number as usize].arrived.join_executed(&clock);
+                    let arrived = mbarriers[number as usize].arrived_mut(is_elsewhere);
+                    if is_in_scope {
+                        warps[warp].fences.tell(Scope::Wide, arrived);
+                    }
+                    arrived.join_executed(&clock);
                 }
                 self.arrive(number, count, event);
                 self.warps[warp].clock = clock;
@@ -290,7 +314,9 @@ impl Machine<'_> {
             observed: Clock::default(),
             askers: Vec::new(),
             arrived: Clock::default(),
+            arrived_elsewhere: Clock::default(),
             released: Clock::default(),
+            released_elsewhere: Clock::default(),
             senders: Vec::new(),
             seen: Vec::new(),
             under_way: 0,

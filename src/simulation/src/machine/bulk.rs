@@ -10,7 +10,7 @@ use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::{LoadMode, ReductionOperator, Type};
-use crate::program::{Address, Bulk, Operand, Slice, Where, windows};
+use crate::program::{Address, Bulk, Read, Slice, Where, windows};
 use crate::tensor_map::{self, Interleave};
 
 /// Copies that the threads of a warp have started.
@@ -26,6 +26,13 @@ pub(super) struct Copies {
     bulk: Vec<(u32, Vec<u64>, VecDeque<Vec<u64>>)>,
 }
 
+impl Copies {
+    /// The queue of `cp.async`.
+    pub(super) fn queue(&self) -> Option<u32> {
+        self.queue
+    }
+}
+
 impl Machine<'_> {
     /// `cp.async`
     pub(super) fn copy_async(
@@ -33,7 +40,7 @@ impl Machine<'_> {
         strand: &Strand,
         (destination, source): (Address, Address),
         bytes: u32,
-        source_bytes: Option<Operand>,
+        read: Read,
         active: u32,
     ) -> Result<(), Stop> {
         let mut all = Vec::new();
@@ -42,15 +49,19 @@ impl Machine<'_> {
                 return Err(Self::stop(strand, "an address is not known"));
             };
             let from = self.address_at(strand, source, lane);
-            let read = match source_bytes {
-                Some(operand) => {
-                    self.value_at(strand, operand, lane).map_or(bytes, |it| (it as u32).min(bytes))
+            let read = match read {
+                Read::All => Some(bytes),
+                Read::Bytes(operand) => {
+                    self.value_at(strand, operand, lane).map(|it| it.min(bytes.into()) as u32)
                 }
-                None => bytes,
+                Read::Unless(operand) => {
+                    self.value_at(strand, operand, lane).map(|it| if it == 0 { bytes } else { 0 })
+                }
             };
             let to = self.shared_place(strand, Where::Shared, to, bytes, true);
-            let from = from.filter(|_| read > 0).map(Place::Global);
-            all.push((to, from, bytes, read));
+            // If it is not known how much is read, what is written is not.
+            let from = from.filter(|_| read.is_some_and(|read| read > 0)).map(Place::Global);
+            all.push((to, from, bytes, read.unwrap_or(bytes)));
         }
         let queue = match self.warps[strand.warp as usize].copies.queue {
             Some(queue) => queue,
@@ -226,6 +237,7 @@ impl Machine<'_> {
             mbarriers: Vec::new(),
             bytes: Some(bytes),
             moving: None,
+            byte_mask: bulk.byte_mask.map(|mask| self.value_at(strand, mask, lane).map(|mask| mask as u16)),
             reduces: bulk.reduces,
         };
         match self.place(strand, bulk.source.0, from, bytes, false) {
@@ -333,6 +345,7 @@ impl Machine<'_> {
             mbarriers: Vec::new(),
             bytes,
             moving: None,
+            byte_mask: None,
             reduces: bulk.reduces,
         };
         let mut places = Vec::new();

@@ -136,7 +136,11 @@ impl Machine<'_> {
             match (*from, *to) {
                 (Passed::Value(source), Passed::Value(destination)) => {
                     let (value, unknown) = self.value(&reader, source);
+                    let partly = self.partly(&reader, source).copied();
                     self.set(&writer, destination, mask, &value, unknown);
+                    if let Some(masks) = partly {
+                        self.set_partly(&writer, destination, mask, &masks);
+                    }
                 }
                 (Passed::Value(source), Passed::Memory { offset, bytes }) => {
                     let (value, unknown) = self.value(&reader, source);

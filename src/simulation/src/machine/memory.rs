@@ -75,6 +75,15 @@ impl Contents {
         Self { bytes: vec![0; len], unknown: (len > 0).then_some(0..len).into_iter().collect() }
     }
 
+    /// One of them.
+    pub(crate) fn byte(&self, at: usize) -> Self {
+        let is_unknown = self.unknown.iter().any(|range| range.contains(&at));
+        Self {
+            bytes: self.bytes.get(at..=at).unwrap_or_default().to_vec(),
+            unknown: if is_unknown { vec![0..1] } else { Vec::new() },
+        }
+    }
+
     fn append(&mut self, more: &Self) {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&more.bytes);

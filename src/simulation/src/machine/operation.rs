@@ -83,6 +83,8 @@ pub(super) struct Transfer {
     pub(super) bytes: Option<u32>,
     /// The box of a tensor.
     pub(super) moving: Option<Box<Moving>>,
+    /// Which bytes of each 16 are written, if there is a mask; nothing in it if it is not known.
+    pub(super) byte_mask: Option<Option<u16>>,
     /// Whether something is computed with what is there.
     pub(super) reduces: bool,
 }
@@ -312,7 +314,15 @@ impl Machine<'_> {
             }
             if let Some(address) = transfer.to {
                 self.global.step = operation.step;
-                self.global.put(address, &contents);
+                match transfer.byte_mask {
+                    None => self.global.put(address, &contents),
+                    Some(None) => self.global.put(address, &Contents::unknown(bytes as usize)),
+                    Some(Some(mask)) => {
+                        for at in (0..contents.bytes.len()).filter(|at| mask >> (at % 16) & 1 != 0) {
+                            self.global.put(address.wrapping_add(at as u64), &contents.byte(at));
+                        }
+                    }
+                }
             }
         }
         self.touch_by(operation, &transfer.writes, Via::Async, true);
@@ -369,7 +379,7 @@ impl Machine<'_> {
             }
         }
         if let Some((agent, tick, step, warp, clock)) = last {
-            let event = Event { agent, tick, step, warp, clock: &clock, releases: true };
+            let event = Event { agent, tick, step, warp, clock: &clock, releases: true, is_elsewhere: false };
             self.complete_transactions(number, expected, event);
         }
         true

@@ -12,7 +12,7 @@ use super::Machine;
 use super::places::Place;
 use super::warp::Strand;
 use crate::clock::Clock;
-use crate::program::{Scope, Strength};
+use crate::program::{ProxyFence, Scope, Strength};
 
 /// More places have a message together.
 const MOST_PLACES: usize = 1 << 14;
@@ -125,9 +125,16 @@ impl Machine<'_> {
     }
 
     /// `fence.proxy.async`
-    pub(super) fn fence_proxies(&mut self, strand: &Strand) {
-        let warp = &mut self.warps[strand.warp as usize];
-        warp.clock.fence();
+    pub(super) fn fence_proxies(&mut self, strand: &Strand, fence: ProxyFence) {
+        let Self { warps, queue_agents, .. } = self;
+        let warp = &mut warps[strand.warp as usize];
+        match fence {
+            ProxyFence::All => warp.clock.fence(),
+            ProxyFence::Acquired => {
+                let copies = warp.copies.queue().and_then(|queue| queue_agents.get(&queue));
+                warp.clock.fence_acquired(&[Some(warp.agent), copies.map(|(agent, _)| *agent)]);
+            }
+        }
         // What comes behind it is not shown.
         warp.clock.advance(warp.agent);
     }

@@ -12,7 +12,7 @@ use crate::arithmetic::Lanes;
 use crate::clock::Clock;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
-use crate::program::{Mbarrier as Instruction, MbarrierKind, NOWHERE};
+use crate::program::{Mbarrier as Instruction, MbarrierKind, NOWHERE, Told};
 
 /// Transactions that an mbarrier can count (PTX ISA, "mbarrier").
 const MOST_TRANSACTIONS: i64 = (1 << 20) - 1;
@@ -34,7 +34,7 @@ impl Machine<'_> {
     /// Something brings a phase on. If it may come before the phase before is over, phases are not what
     /// they seem.
     pub(super) fn count(&mut self, number: u32, event: Event<'_>) {
-        let Event { agent, tick, step, warp, clock, releases } = event;
+        let Event { agent, tick, step, warp, clock, releases, is_elsewhere } = event;
         let barrier = &mut self.mbarriers[number as usize];
         let is_early = barrier.known_to(clock) < barrier.phase;
         match barrier.events.iter_mut().find(|(other, _)| *other == agent) {
@@ -42,7 +42,7 @@ impl Machine<'_> {
             None => barrier.events.push((agent, tick)),
         }
         if releases {
-            barrier.arrived.join(clock);
+            barrier.arrived_mut(is_elsewhere).join(clock);
         } else {
             barrier.observed.join(clock);
         }
@@ -208,16 +208,16 @@ impl Machine<'_> {
         barrier.pending = barrier.count;
         let (agent, time) = (barrier.agent, barrier.time(barrier.phase));
         self.barrier_agents.insert((barrier.cta, barrier.offset), (agent, time));
-        let Mbarrier { arrived, released, phase, askers, events, events_before, observed, .. } = barrier;
-        released.join(arrived);
-        released.learn(agent, time);
+        barrier.released.join(&barrier.arrived);
+        barrier.released.learn(agent, time);
+        barrier.released_elsewhere.join(&barrier.arrived_elsewhere);
+        // What those who ended the phase do not know of may as well happen after it.
+        let late = barrier.askers.iter().find(|asker| barrier.has_arrived(asker.agent) < asker.tick);
+        let late = late.copied();
+        let Mbarrier { phase, askers, events, events_before, observed, .. } = barrier;
         let phase = *phase;
         events_before.truncate(MOST_PHASES - 1);
         events_before.push_front(std::mem::take(events));
-        // What those who ended the phase do not know of may as well happen after it.
-        let late = askers
-            .iter()
-            .find(|asker| arrived.of(asker.agent) < asker.tick && observed.of(asker.agent) < asker.tick);
         let mut late = late.map(|asker| (asker.step, asker.warp, asker.expects));
         askers.clear();
         *observed = Clock::default();
@@ -376,7 +376,7 @@ impl Machine<'_> {
     }
 
     /// A warp sees that the phase before the current one is over.
-    pub(super) fn see(&mut self, strand: &Strand, number: u32, acquire: bool) {
+    pub(super) fn see(&mut self, strand: &Strand, number: u32, acquire: Told) {
         let Self { mbarriers, warps, .. } = self;
         let (warp, barrier) = (&mut warps[strand.warp as usize], &mut mbarriers[number as usize]);
         let phase = barrier.phase;
@@ -390,12 +390,21 @@ impl Machine<'_> {
             let asker = Asker { agent, tick, step: strand.step, warp: strand.warp, expects: false };
             barrier.askers.push(asker);
         }
-        if acquire {
+        if acquire.is_ordered {
             warp.clock.join(&barrier.released);
         } else {
             warp.fences.hear(&barrier.released);
             warp.clock.join_executed(&barrier.released);
             warp.clock.learn(barrier.agent, barrier.time(phase));
+        }
+        match (acquire.is_ordered, acquire.is_narrow) {
+            (true, false) => warp.clock.join(&barrier.released_elsewhere),
+            (false, false) => {
+                warp.fences.hear(&barrier.released_elsewhere);
+                warp.clock.join_executed(&barrier.released_elsewhere);
+            }
+            // That they are over is known, and no more.
+            (_, true) => warp.clock.join_executed(&barrier.released_elsewhere),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One instruction of threads that go the same way.
 
-use super::warp::{Strand, Wait, lanes};
+use super::warp::{RegisterChange, Strand, Wait, Warp, lanes};
 use super::{Flow, Machine, Stop, operation};
 use crate::arithmetic::Lanes;
 use crate::clock::Clock;
@@ -167,12 +167,12 @@ impl Machine<'_> {
                 Ok(self.cluster_wait(strand))
             }
             Action::Mbarrier(instruction) => self.mbarrier(strand, instruction, active),
-            Action::ProxyFence => {
-                self.fence_proxies(strand);
+            Action::ProxyFence(fence) => {
+                self.fence_proxies(strand, *fence);
                 Ok(Flow::Next)
             }
-            Action::CopyAsync { destination, source, bytes, source_bytes } => {
-                self.copy_async(strand, (*destination, *source), *bytes, *source_bytes, active)?;
+            Action::CopyAsync { destination, source, bytes, read } => {
+                self.copy_async(strand, (*destination, *source), *bytes, *read, active)?;
                 Ok(Flow::Next)
             }
             Action::CopyCommit => {
@@ -246,8 +246,8 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Action::CopyTensorMap { destination, source } => {
+                // It fences the proxy of tensor maps, not the async proxy.
                 self.copy_tensor_map(strand, *destination, *source, active)?;
-                self.fence_proxies(strand);
                 Ok(Flow::Next)
             }
             Action::Fill { address, bytes } => {
@@ -405,24 +405,52 @@ impl Machine<'_> {
             *pool += warp.register_count.saturating_sub(count) * 32;
             warp.register_count = warp.register_count.min(count);
         }
-        warp.register_changes += 1;
-        warp.register_step = strand.step;
+        warp.register_changes.push(RegisterChange { step: strand.step, count, up });
+        self.compare_registers(strand.warp);
         self.epoch += 1;
         Flow::Next
     }
 
-    /// Says of which warpgroups some warps have changed their registers and others have not. Shipped kernels
-    /// change them to different numbers, which is no finding.
+    /// Compares the last change of a warp with those that others of its warpgroup make there: all have to execute
+    /// the same `setmaxnreg` (PTX ISA, "setmaxnreg"), though not at the same place.
+    fn compare_registers(&mut self, warp: u32) {
+        let Warp { cta, index, ref register_changes, .. } = self.warps[warp as usize];
+        let Some((last, before)) = register_changes.split_last() else { return };
+        let (last, nth, group) = (*last, before.len(), index as usize / WARPGROUP);
+        let other = self.warps.iter().find_map(|other| {
+            let is_partner = other.cta == cta && other.index as usize / WARPGROUP == group;
+            let change = *other.register_changes.get(nth).filter(|_| is_partner)?;
+            ((change.count, change.up) != (last.count, last.up)).then_some((change, other.index))
+        });
+        let Some((change, partner)) = other else { return };
+        let partner =
+            self.warps.iter().position(|it| it.cta == cta && it.index == partner).unwrap_or(0) as u32;
+        let (role, partner) = (self.role(warp), self.role(partner));
+        let words = |change: RegisterChange| {
+            format!("{} to {}", if change.up { "increases" } else { "decreases" }, change.count)
+        };
+        let finding = Finding::new(
+            Code::RegistersNeverGranted,
+            last.step,
+            "warps of a warpgroup execute different `setmaxnreg`",
+            format!("{role} {} registers here", words(last)),
+        )
+        .label(change.step, format!("{partner} of the same warpgroup {}", words(change)));
+        self.report(finding);
+    }
+
+    /// Says of which warpgroups some warps have changed their registers and others have not.
     fn check_warpgroups(&mut self, cta: u32) {
         let members: Vec<u32> =
             (0..self.warps.len() as u32).filter(|warp| self.warps[*warp as usize].cta == cta).collect();
         for group in members.chunks(WARPGROUP) {
-            let changes = |warp: &u32| self.warps[*warp as usize].register_changes;
+            let changes = |warp: &u32| self.warps[*warp as usize].register_changes.len();
             let most = group.iter().map(changes).max().unwrap_or(0);
             let some: Vec<u32> = group.iter().copied().filter(|warp| changes(warp) == most).collect();
             let others: Vec<u32> = group.iter().copied().filter(|warp| changes(warp) != most).collect();
             let (Some(first), false) = (some.first(), others.is_empty()) else { continue };
-            let step = self.warps[*first as usize].register_step;
+            let last = self.warps[*first as usize].register_changes.last();
+            let step = last.map_or(NOWHERE, |change| change.step);
             let verb = if some.len() == 1 { "executes" } else { "execute" };
             let lack = if others.len() == 1 { "does" } else { "do" };
             let (some, others) = (self.roles(&some), self.roles(&others));

@@ -1,11 +1,13 @@
 //! Warps: registers, and threads that go the same way together.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Machine;
 use super::access::ASSUMED_RESULTS;
 use super::memory::Bytes;
-use crate::arithmetic::Lanes;
+use crate::arithmetic::known_bits::{Known, KnownBits};
+use crate::arithmetic::{Arithmetic, Lanes};
 use crate::clock::{Agent, Clock};
 use crate::program::loops::SHORT;
 use crate::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
@@ -26,8 +28,10 @@ pub(super) struct Warp {
     pub(super) ends: SmallVec<[(u32, u32); 1]>,
     /// Registers of all frames, one after the other.
     pub(super) bits: Vec<Lanes>,
-    /// By register: the lanes whose bits are not known.
+    /// By register: the lanes whose bits are not all known.
     pub(super) unknown: Vec<u32>,
+    /// By register, if some lanes know some of these: which bits they know.
+    pub(super) partly: FxHashMap<u32, Box<Lanes>>,
     /// What [`Operand::Fixed`] names.
     pub(super) fixed: Vec<Lanes>,
     /// By lane: the memory of its frames.
@@ -44,11 +48,18 @@ pub(super) struct Warp {
     pub(super) tensor: super::tensor::Pending,
     /// Registers of each thread, for `setmaxnreg`.
     pub(super) register_count: u32,
-    /// How often it has changed them, and where it last did.
-    pub(super) register_changes: u32,
-    pub(super) register_step: u32,
+    /// How it has changed them, one after the other.
+    pub(super) register_changes: SmallVec<[RegisterChange; 2]>,
     /// Where a `try_wait` has ended in vain, for the schedule that has operations end as late as they may.
     pub(super) answered: SmallVec<[u32; 4]>,
+}
+
+/// `setmaxnreg` that a warp has executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RegisterChange {
+    pub(super) step: u32,
+    pub(super) count: u32,
+    pub(super) up: bool,
 }
 
 /// Where threads that went different ways meet.
@@ -176,6 +187,27 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Warp {
+    /// Some lanes of a register are written.
+    #[cold]
+    fn forget_bits(&mut self, index: usize, active: u32) {
+        let Some(masks) = self.partly.get_mut(&(index as u32)) else { return };
+        for lane in lanes(active) {
+            masks[lane] = 0;
+        }
+        if masks.iter().all(|mask| *mask == 0) {
+            self.partly.remove(&(index as u32));
+        }
+    }
+
+    /// What a lane knows of a register.
+    fn bits_of(&self, index: usize, lane: usize) -> Known {
+        if self.unknown[index] >> lane & 1 == 0 {
+            return Known::from(self.bits[index][lane]);
+        }
+        let mask = self.partly.get(&(index as u32)).map_or(0, |masks| masks[lane]);
+        Known::new(mask, self.bits[index][lane])
+    }
+
     /// Makes room for the registers of a frame.
     pub(super) fn reserve(&mut self, registers: usize) {
         if self.bits.len() < registers {
@@ -244,6 +276,9 @@ impl Machine<'_> {
         }
         let known = &mut warp.unknown[index];
         *known = *known & !active | unknown & active;
+        if !warp.partly.is_empty() {
+            warp.forget_bits(index, active);
+        }
         let bits = &mut warp.bits[index];
         if active == u32::MAX {
             *bits = *value;
@@ -251,6 +286,23 @@ impl Machine<'_> {
             for lane in lanes(active) {
                 bits[lane] = value[lane];
             }
+        }
+    }
+
+    /// The bits that lanes know of an operand, where they do not know all; nothing if there are none.
+    pub(super) fn partly(&self, strand: &Strand, operand: Operand) -> Option<&Lanes> {
+        let Operand::Register(number) = operand else { return None };
+        self.warps[strand.warp as usize].partly.get(&(strand.base + number)).map(|masks| &**masks)
+    }
+
+    /// Says which bits lanes know of a register that they have written without knowing all.
+    pub(super) fn set_partly(&mut self, strand: &Strand, operand: Operand, active: u32, masks: &Lanes) {
+        let Operand::Register(number) = operand else { return };
+        let warp = &mut self.warps[strand.warp as usize];
+        let index = strand.base + number;
+        let unknown = warp.unknown[index as usize] & active;
+        for lane in lanes(unknown).filter(|lane| masks[*lane] != 0) {
+            warp.partly.entry(index).or_default()[lane] = masks[lane];
         }
     }
 
@@ -327,9 +379,82 @@ impl Machine<'_> {
                 depends.unknown(any, &values, &doubts)
             }
         };
+        if unknown != 0 && self.may_be_partly_known(strand, arithmetic, sources) {
+            let count = destinations.len();
+            let partly: SmallVec<[_; 2]> = (0..count)
+                .map(|at| {
+                    self.bits_of_result(strand, arithmetic, sources, (at, count), unknown, &mut results[at])
+                })
+                .collect();
+            for ((destination, result), (unknown, masks)) in destinations.iter().zip(&results).zip(partly) {
+                self.set(strand, *destination, active, result, unknown);
+                if let Some(masks) = masks {
+                    self.set_partly(strand, *destination, active, &masks);
+                }
+            }
+            return;
+        }
         for (destination, result) in destinations.iter().zip(&results) {
             self.set(strand, *destination, active, result, unknown);
         }
+    }
+
+    /// Whether some bits of a result may be known if not all bits of the sources are: this is looked into where
+    /// values are put together from parts and taken apart again, and where parts of a source are known.
+    fn may_be_partly_known(&self, strand: &Strand, arithmetic: &Arithmetic, sources: &[Operand]) -> bool {
+        let is_partly_known = || sources.iter().any(|source| self.partly(strand, *source).is_some());
+        let is_unknown = |source: &Operand| match source {
+            Operand::Register(number) => {
+                self.warps[strand.warp as usize].unknown[(strand.base + number) as usize] == u32::MAX
+            }
+            _ => false,
+        };
+        arithmetic.is_followed()
+            && !arithmetic.is_exchange()
+            && (is_partly_known() || arithmetic.is_of_bits() && !sources.iter().all(is_unknown))
+    }
+
+    /// Which lanes do not know all of a result, of those that do not know all sources, and which bits they know:
+    /// the numbers of the others are put into the result.
+    fn bits_of_result(
+        &self,
+        strand: &Strand,
+        arithmetic: &Arithmetic,
+        sources: &[Operand],
+        (position, count): (usize, usize),
+        unknown: u32,
+        result: &mut Lanes,
+    ) -> (u32, Option<Box<Lanes>>) {
+        let of_type = u64::MAX >> (64 - arithmetic.result_bits(position, count).clamp(1, 64));
+        let warp = &self.warps[strand.warp as usize];
+        let (mut left, mut all): (u32, Option<Box<Lanes>>) = (unknown, None);
+        // Most often all lanes know the same.
+        let mut last: Option<(SmallVec<[Known; 4]>, Known)> = None;
+        for lane in lanes(unknown) {
+            let known: SmallVec<[Known; 4]> = sources
+                .iter()
+                .map(|source| match source {
+                    Operand::Register(number) => warp.bits_of((strand.base + number) as usize, lane),
+                    other => {
+                        let value = self.value_at(strand, *other, lane);
+                        value.map_or(Known::new(0, 0), Known::from)
+                    }
+                })
+                .collect();
+            let bits = match &last {
+                Some((same, bits)) if *same == known => *bits,
+                _ => arithmetic.transfer(&mut KnownBits, &known, position, count),
+            };
+            last = Some((known, bits));
+            if bits.mask == u64::MAX {
+                result[lane] = bits.value;
+                left &= !(1 << lane);
+            } else if bits.mask & of_type != 0 {
+                result[lane] = result[lane] & !bits.mask | bits.value;
+                all.get_or_insert_default()[lane] = bits.mask;
+            }
+        }
+        (left, all)
     }
 
     /// The address that an operand names in a lane.

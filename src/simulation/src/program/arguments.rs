@@ -3,12 +3,13 @@
 use super::lower::{Filled, Lowering};
 use super::variables::Storage;
 use super::{
-    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, Slice, Strength,
-    TensorCopy, Where,
+    Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, ProxyFence, Read, Slice,
+    Strength, TensorCopy, Told, Where,
 };
-use crate::ir::argument::type_of;
+use crate::ir::argument::{bits_of_register, type_of};
 use crate::isa::generic::{
-    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, Role, Space, SpaceRule, Type,
+    CtaGroup, Flag, Geometry, LoadMode, Modifier, Operation, ProxyKind, Restriction, Role, Scope, Semantics,
+    Space, SpaceRule, Type,
 };
 use crate::resolve::operations::Opcode;
 use crate::resolve::symbols::{Resolution, SymbolKind};
@@ -146,7 +147,41 @@ impl Operands<'_, '_> {
         Some(all)
     }
 
+    /// How much `cp.async` reads: the last operand is a number of bytes, or whether to ignore the source.
+    pub(super) fn read_of_copy(&mut self) -> Option<Read> {
+        let Some(filled) = self.slot("src-size") else { return Some(Read::All) };
+        let index = filled.index;
+        let operand = self.value("src-size")?;
+        let is_predicate = matches!(operand, Operand::Not(_))
+            || matches!(operand, Operand::Register(_)) && bits_of_register(self.lowering.unit, index) == 1;
+        Some(if is_predicate { Read::Unless(operand) } else { Read::Bytes(operand) })
+    }
+
+    /// What a fence between proxies does for shared memory: of global memory it is not compared which proxy
+    /// sees what.
+    pub(super) fn proxy_fence(&self) -> Action {
+        let has = |it| self.opcode.has(it);
+        let is_for_shared = self.opcode.spaces().all(|space| space != Space::Global);
+        if has(Modifier::ProxyKind(ProxyKind::Async)) && is_for_shared {
+            return Action::ProxyFence(ProxyFence::All);
+        }
+        if !has(Modifier::ProxyKind(ProxyKind::AsyncGeneric)) {
+            // Virtual aliases, tensor maps, and other devices.
+            return Action::Nothing;
+        }
+        if has(Modifier::Semantics(Semantics::Acquire)) {
+            return Action::ProxyFence(ProxyFence::Acquired);
+        }
+        // Shipped kernels have no acquire on the other side. What orders only reads shows no write.
+        if has(Modifier::Restriction(Restriction::SharedClusterRead)) {
+            return Action::Nothing;
+        }
+        Action::ProxyFence(ProxyFence::All)
+    }
+
     pub(super) fn mbarrier(&mut self, operation: Operation, is_relaxed: bool) -> Option<Action> {
+        let is_narrow = self.opcode.has(Modifier::Scope(Scope::Cta));
+        let told = Told { is_ordered: !is_relaxed, is_narrow };
         let kind = match operation {
             Operation::MbarrierInit => MbarrierKind::Init { count: self.value("count")? },
             Operation::MbarrierInval => MbarrierKind::Invalidate,
@@ -156,7 +191,7 @@ impl Operands<'_, '_> {
                 count: self.value("count"),
                 bytes: self.value("txCount"),
                 drop: operation == Operation::MbarrierArriveDrop,
-                release: !is_relaxed,
+                release: told,
                 state: self.value("state").unwrap_or(Operand::Sink),
             },
             _ => {
@@ -165,7 +200,7 @@ impl Operands<'_, '_> {
                     parity,
                     value: self.value(if parity { "phaseParity" } else { "state" })?,
                     may_suspend: operation == Operation::MbarrierTryWait,
-                    acquire: !is_relaxed,
+                    acquire: told,
                     destination: *self.values("waitComplete")?.first()?,
                 }
             }
@@ -230,6 +265,7 @@ impl Operands<'_, '_> {
             bytes: self.value("size"),
             barrier: self.address("mbar"),
             mask: self.value("ctaMask"),
+            byte_mask: self.value("byteMask"),
             reduces: matches!(
                 operation,
                 Operation::CpReduceAsyncBulkCluster

@@ -482,7 +482,7 @@ impl<'a> Lowering<'a> {
             | Operation::FenceProxy
             | Operation::FenceProxyAlias
             | Operation::FenceProxyTensormap
-            | Operation::FenceProxyAsyncGeneric => Action::ProxyFence,
+            | Operation::FenceProxyAsyncGeneric => it.proxy_fence(),
             Operation::MbarrierInit
             | Operation::MbarrierInval
             | Operation::MbarrierExpectTx
@@ -524,7 +524,7 @@ impl<'a> Lowering<'a> {
                     destination: it.address("dst").ok_or_else(missing)?,
                     source: it.address("src").ok_or_else(missing)?,
                     bytes: it.lowering.number(bytes).ok_or_else(missing)? as u32,
-                    source_bytes: it.value("src-size"),
+                    read: it.read_of_copy().ok_or_else(missing)?,
                 }
             }
             Operation::CpAsyncCommitGroup => Action::CopyCommit,

@@ -4,8 +4,8 @@
 //! for that, is asked of the role.
 
 use super::{
-    Action, Address, BarrierKind, Callee, Matrix, Mbarrier, MbarrierKind, Multiply, Operand, Program, Slice,
-    Tensor, Where,
+    Action, Address, BarrierKind, Callee, Matrix, Mbarrier, MbarrierKind, Multiply, Operand, Program, Read,
+    Slice, Tensor, Where,
 };
 
 /// What an operand says.
@@ -110,10 +110,14 @@ impl Reader<'_> {
             }
             Action::WarpBarrier { mask } => self.one(Role::Mask, *mask),
             Action::Mbarrier(mbarrier) => self.mbarrier(mbarrier),
-            Action::CopyAsync { destination, source, source_bytes, .. } => {
+            Action::CopyAsync { destination, source, read, .. } => {
                 self.near(*destination);
                 self.one(Role::Far, source.base);
-                self.maybe(Role::Count, *source_bytes);
+                match *read {
+                    Read::All => {}
+                    Read::Bytes(bytes) => self.one(Role::Count, bytes),
+                    Read::Unless(is_ignored) => self.one(Role::Mask, is_ignored),
+                }
             }
             Action::CopyArrive { space, address, .. } => self.address(*space, *address),
             Action::StoreAsync { address, barrier, registers, .. } => {
@@ -130,6 +134,7 @@ impl Reader<'_> {
                 }
                 self.maybe(Role::Count, bulk.bytes);
                 self.maybe(Role::Mask, bulk.mask);
+                self.maybe(Role::Mask, bulk.byte_mask);
                 if let Some(tensor) = &bulk.tensor {
                     self.all(Role::Far, tensor.coordinates);
                 }
@@ -163,7 +168,7 @@ impl Reader<'_> {
             | Action::Trap
             | Action::ClusterArrive { .. }
             | Action::ClusterWait { .. }
-            | Action::ProxyFence
+            | Action::ProxyFence(_)
             | Action::InitFence
             | Action::Fence(_)
             | Action::CopyCommit

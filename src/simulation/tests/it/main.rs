@@ -11,6 +11,8 @@ mod async_readers;
 mod enumeration;
 mod hardware;
 mod hardware_runs;
+mod proxy_fences;
+mod values;
 
 /// The repository.
 fn root() -> PathBuf {

@@ -9,7 +9,8 @@ rule! {
     ///
     /// ## Why is this bad?
     /// Threads write through the generic proxy. Copies and multiplies read through the async proxy. Without
-    /// a proxy fence in between, they may read the old bytes.
+    /// a proxy fence in between, they may read the old bytes. `fence.proxy.async.global` does not order shared
+    /// memory, and `fence.proxy.async::generic.acquire` does not order what its own thread wrote.
     ///
     /// ## Example
     /// ```ptx
