@@ -36,8 +36,11 @@ pub struct Holes {
 }
 
 impl Holes {
-    /// Those with a part in `span`.
+    /// Those with a part in `span`; an empty one has none.
     pub fn within(&self, span: Span) -> &[Hole] {
+        if span.is_empty() {
+            return &[];
+        }
         let first = self.all.partition_point(|hole| hole.span.end <= span.start);
         let behind = &self.all[first..];
         &behind[..behind.partition_point(|hole| hole.span.start < span.end)]
