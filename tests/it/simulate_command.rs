@@ -146,7 +146,7 @@ fn formats_of_a_check() {
         ("concise", "kernel.ptx:"),
         ("sarif", "\"ruleId\": \"SIM101\""),
         ("github", "::error title=SIM101 deadlock,file=kernel.ptx,line=22"),
-        ("gitlab", "\"check_name\": \"SIM101\""),
+        ("gitlab", "\"check_name\": \"deadlock\""),
         ("junit", "SIM101"),
         ("rdjson", "\"value\": \"SIM101\""),
         ("human", "error[SIM101]"),

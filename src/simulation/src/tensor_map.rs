@@ -167,7 +167,7 @@ impl TensorMap {
             TensormapField::GlobalStride if ordinal < 4 => (44 + ordinal * 8, 8),
             TensormapField::BoxDim if ordinal < 5 => (76 + ordinal * 4, 4),
             TensormapField::Rank => {
-                bytes[10] = value as u8 + 1;
+                bytes[10] = (value as u8).wrapping_add(1);
                 return true;
             }
             TensormapField::Elemtype => {
