@@ -80,7 +80,7 @@ impl Contents {
         let is_unknown = self.unknown.iter().any(|range| range.contains(&at));
         Self {
             bytes: self.bytes.get(at..=at).unwrap_or_default().to_vec(),
-            unknown: if is_unknown { vec![0..1] } else { Vec::new() },
+            unknown: is_unknown.then_some(0..1).into_iter().collect(),
         }
     }
 

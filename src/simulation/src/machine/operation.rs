@@ -84,6 +84,7 @@ pub(super) struct Transfer {
     /// The box of a tensor.
     pub(super) moving: Option<Box<Moving>>,
     /// Which bytes of each 16 are written, if there is a mask; nothing in it if it is not known.
+    #[allow(clippy::option_option, reason = "there may be none, and it may not be known")]
     pub(super) byte_mask: Option<Option<u16>>,
     /// Whether something is computed with what is there.
     pub(super) reduces: bool,
