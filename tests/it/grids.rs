@@ -131,6 +131,16 @@ fn a_grid_that_waits_for_what_never_comes_hangs() {
     }
 }
 
+/// Who waits for a cluster that does not run does not hang.
+#[test]
+fn a_part_of_a_grid_may_wait_for_the_rest() {
+    let directory = directory("part", &kernel(BARRIER), &launch(3, ""));
+    for part in ["0", "0..2"] {
+        let (verdict, codes, _) = outcome(&directory, &["--cluster-index", part]);
+        assert_eq!((verdict.as_str(), codes.len()), ("incomplete", 0), "{part}");
+    }
+}
+
 /// Where all wait for all, they have to fit on the card at once.
 #[test]
 fn a_grid_that_waits_for_itself_has_to_fit() {

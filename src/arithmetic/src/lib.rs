@@ -181,6 +181,11 @@ impl Arithmetic {
         }
     }
 
+    /// Whether its operands may be parts of registers.
+    pub fn takes_parts(&self) -> bool {
+        matches!(self.0, Kind::Video(_))
+    }
+
     /// The same for operands that are parts of registers, or negated, which only video instructions have: the
     /// result, and the sources. Nothing if the instruction takes no such parts.
     #[must_use]

@@ -39,7 +39,7 @@ impl Computing {
         };
         let mut arithmetic = arithmetic;
         let is_negated = operation == Operation::Vmad;
-        if is_video(operation) {
+        if arithmetic.is_some_and(|it| it.takes_parts()) {
             let selections: SmallVec<[Selection<'_>; 4]> =
                 operands.range().map(|index| selection(unit, index as u32)).collect();
             arithmetic = arithmetic.and_then(|it| it.selecting(&selections));
@@ -85,36 +85,6 @@ impl Computing {
     pub fn position(&self, operand: u32) -> Option<usize> {
         self.results().iter().position(|it| it.operand == operand)
     }
-}
-
-/// Whether operands may be parts of registers.
-fn is_video(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Vadd
-            | Operation::Vsub
-            | Operation::Vabsdiff
-            | Operation::Vmin
-            | Operation::Vmax
-            | Operation::Vshl
-            | Operation::Vshr
-            | Operation::Vmad
-            | Operation::Vset
-            | Operation::Vadd2
-            | Operation::Vsub2
-            | Operation::Vavrg2
-            | Operation::Vabsdiff2
-            | Operation::Vmin2
-            | Operation::Vmax2
-            | Operation::Vset2
-            | Operation::Vadd4
-            | Operation::Vsub4
-            | Operation::Vavrg4
-            | Operation::Vabsdiff4
-            | Operation::Vmin4
-            | Operation::Vmax4
-            | Operation::Vset4
-    )
 }
 
 /// The operand without the sign before it.

@@ -46,6 +46,9 @@ const DTYPES: [Dtype; 18] = [
     dtype("e2m1", "float4_e2m1fn", "u1", 1),
 ];
 
+/// That of truth values.
+const BOOL: Dtype = DTYPES[11];
+
 const fn dtype(name: &'static str, numpy: &'static str, code: &'static str, bytes: usize) -> Dtype {
     Dtype { name, numpy, code, bytes }
 }
@@ -194,9 +197,9 @@ impl OutFile {
     /// The bytes of that file: an array of the same shape, true where an element is not known.
     pub fn mask(&self, output: &Output) -> Vec<u8> {
         let form = if self.has_header() {
-            Form { dtype: DTYPES[11], shape: self.form.shape.clone() }
+            Form { dtype: BOOL, shape: self.form.shape.clone() }
         } else {
-            Form { dtype: DTYPES[11], shape: vec![output.bytes.len()] }
+            Form { dtype: BOOL, shape: vec![output.bytes.len()] }
         };
         let size = if self.has_header() { self.form.dtype.bytes } else { 1 };
         let mut mask = vec![0; form.bytes()];

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::diagnostic::Code;
 use super::judged::add_note;
 use super::launch::{Launch, LaunchError};
 use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
@@ -100,8 +101,9 @@ impl Kernel<'_> {
                 Schedule::Early | Schedule::Late => None,
             },
             left: settings.budget.saturating_mul(CLUSTERS),
+            is_whole: range.len() as u64 == clusters(launch),
         };
-        let is_one = range.len() == 1 && clusters(launch) == 1;
+        let is_one = clusters(launch) == 1;
         while let Some(next) = grid.next(range.end) {
             let (index, mut machine) = match next {
                 Next::Waiting(at) => {
@@ -112,7 +114,6 @@ impl Kernel<'_> {
                 Next::New => {
                     let index = grid.common.next_cluster;
                     grid.common.next_cluster += 1;
-                    // Of all clusters, one picture is kept: that of the first, or of one in which something is wrong.
                     let settings = Settings { budget: settings.budget.min(grid.left), ..*settings };
                     let mut conditions = self.conditions(launch, &settings, None);
                     conditions.is_one_of_several = !is_one;
@@ -194,6 +195,8 @@ struct Grid<'k, 'u> {
     chance: Option<u64>,
     /// Instructions that may still be executed.
     left: u64,
+    /// Whether all clusters of the grid run.
+    is_whole: bool,
 }
 
 impl Grid<'_, '_> {
@@ -217,15 +220,19 @@ impl Grid<'_, '_> {
             }
             None if can_start => Some(Next::New),
             None if self.waiting.is_empty() => None,
-            // Who polls several places in turn waits for more than the last of them.
-            None if let Some(at) = self.waiting.iter().position(|it| it.changes != changes) => {
-                Some(Next::Waiting(at))
-            }
-            None if is_new && self.fits.here < self.fits.card => Some(Next::Limit(format!(
-                "{} clusters wait for others that have not started, and more do not fit into memory",
-                self.waiting.len()
-            ))),
-            None => Some(Next::Hang),
+            None => Some(match self.waiting.iter().position(|it| it.changes != changes) {
+                // Who polls several places in turn waits for more than the last of them.
+                Some(at) => Next::Waiting(at),
+                None if is_new && self.fits.here < self.fits.card => Next::Limit(format!(
+                    "{} clusters wait for others that have not started, and more do not fit into memory",
+                    self.waiting.len()
+                )),
+                None if !self.is_whole => Next::Limit(
+                    "it waits for what another cluster may write, and not all clusters of the grid run"
+                        .to_owned(),
+                ),
+                None => Next::Hang,
+            }),
         }
     }
 
@@ -256,6 +263,7 @@ impl Grid<'_, '_> {
                 for finding in &mut report.diagnostics {
                     add_note(finding, &format!("this is in cluster {index} of the grid"));
                 }
+                // One picture is kept: that of the first cluster, or of one in which something is wrong.
                 if report.verdict == Verdict::Clean {
                     report.record = None;
                 }
@@ -282,7 +290,7 @@ impl Grid<'_, '_> {
             format!("{waiting} clusters wait in global memory, and none is left that could write there")
         };
         if let Some(report) = &mut self.report {
-            if let Some(finding) = report.diagnostics.last_mut() {
+            if let Some(finding) = report.diagnostics.last_mut().filter(|it| it.code == Code::Deadlock) {
                 add_note(finding, &note);
             }
             report.clusters += self.waiting.len() as u32;

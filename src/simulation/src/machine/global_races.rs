@@ -126,7 +126,7 @@ impl Machine<'_> {
         if let Some(Between { pages, history, .. }) = between.as_deref_mut() {
             let index = shape.index;
             let access = Access { agent: index, tick: known.clock.of(index), cta: index, ..access };
-            let mut visit = Visit::new(history, &known.clock, Access { round: index, ..access });
+            let mut visit = Visit::new(history, &known.clock, access);
             pages.visit(&mut visit, &merged, is_unknown);
             let (own, conflicts) = (visit.number, visit.conflicts);
             for (conflict, at) in conflicts {
@@ -166,7 +166,8 @@ impl Machine<'_> {
             "two accesses to the same bytes of global memory are not ordered",
             format!("{mine} of cluster {index} {} {place}, and nothing orders that", verb(own.writes)),
         )
-        .label(other.step, format!("with what cluster {} {} here", other.round, verb(other.writes)));
+        // Between clusters, each is one agent.
+        .label(other.step, format!("with what cluster {} {} here", other.agent, verb(other.writes)));
         self.report(finding);
     }
 

@@ -140,7 +140,7 @@ fn one_run_decides() {
 }
 
 #[test]
-#[ignore = "takes a minute: `cargo test --test it one_run_decides_of_many -- --ignored`"]
+#[ignore = "takes a minute: `cargo test -p ptx-simulation one_run_decides_of_many -- --ignored`"]
 fn one_run_decides_of_many() {
     let kinds = compare(10_000);
     println!("{kinds:#?}");

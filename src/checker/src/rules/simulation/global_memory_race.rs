@@ -9,7 +9,8 @@ rule! {
     /// semantics (or behind a fence), and another one has to read it with acquire semantics (or before a fence),
     /// in a scope that has both.
     ///
-    /// The rule needs a launch: only that says which buffers there are. Accesses by atomic and other strong
+    /// Buffers are looked at only with a launch file, which says where they are; variables of the module always.
+    /// Accesses by atomic and other strong
     /// operations are flags and counters, and no race. Two writes of which it is not known what they write may be
     /// the same. What `cp.async.bulk` and `cp.async` read and write in global memory is not looked at.
     ///
