@@ -62,6 +62,12 @@ impl Instruction {
             });
         } else if self.format == Format::F64 && self.flushes {
             map1(active, sources, destinations, |a| self.upper_half(a));
+        } else if self.format == Format::F32 && self.count == 1 {
+            let flush = |bits: u64| if self.flushes { Format::F32.flushed(bits) } else { bits };
+            map1(active, sources, destinations, |a| {
+                let value = self.compute(f64::from(f32::from_bits(flush(a & Format::F32.mask()) as u32)));
+                flush(if value.is_nan() { Format::F32.nan() } else { u64::from((value as f32).to_bits()) })
+            });
         } else {
             map1(active, sources, destinations, |a| {
                 if self.format == Format::F64 && Format::F64.is_nan(a) {
@@ -72,6 +78,7 @@ impl Instruction {
         }
     }
 
+    #[inline]
     fn compute(&self, x: f64) -> f64 {
         match self.function {
             Function::Divide(_) | Function::Reciprocal => 1.0 / x,

@@ -205,13 +205,13 @@ impl Test {
                 };
                 if ty.signed {
                     each(active, |lane| {
-                        let [a, b] = [a[lane], b[lane]].map(|bits| ty.sign_extended(bits));
+                        let (a, b) = (ty.sign_extended(a[lane]), ty.sign_extended(b[lane]));
                         p[lane] = outcome(a < b, a == b);
                     });
                 } else {
                     let mask = ty.mask();
                     each(active, |lane| {
-                        let [a, b] = [a[lane], b[lane]].map(|bits| bits & mask);
+                        let (a, b) = (a[lane] & mask, b[lane] & mask);
                         p[lane] = outcome(a < b, a == b);
                     });
                 }
@@ -221,7 +221,7 @@ impl Test {
                     .map(|it| comparison.of_floats(Some(it)));
                 let unordered = comparison.of_floats(None);
                 each(active, |lane| {
-                    let [a, b] = [a[lane], b[lane]].map(|bits| f32::from_bits(bits as u32));
+                    let (a, b) = (f32::from_bits(a[lane] as u32), f32::from_bits(b[lane] as u32));
                     let (is_less, is_equal, is_greater) = (a < b, a == b, a > b);
                     let is_unordered = !(is_less | is_equal | is_greater);
                     p[lane] = u64::from(

@@ -31,6 +31,22 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64) -> f64 {
 
 impl Format {
     /// The bits of the number of this format that is next to a double.
+    /// The same for a single that is rounded to nearest, unless the result is subnormal but not zero, or too large.
+    #[inline]
+    pub(super) fn round_single(self, bits: u64) -> Option<u64> {
+        let shift = Self::F32.fraction - self.fraction;
+        let lowered = ((Self::F32.bias() - self.bias()) as u64) << Self::F32.fraction;
+        let sign = if bits & 0x8000_0000 == 0 { 0 } else { self.sign() };
+        if bits & 0x7FFF_FFFF == 0 {
+            return Some(sign);
+        }
+        let magnitude = (bits & 0x7FFF_FFFF).checked_sub(lowered)?;
+        // To nearest even: a half more, less a bit where the kept part is even.
+        let rounded = (magnitude + (1 << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift;
+        let is_normal = magnitude >> Self::F32.fraction != 0 && rounded <= self.largest();
+        is_normal.then_some(sign | rounded)
+    }
+
     pub(super) fn encode_double(self, value: f64, rounding: Rounding, overflow: Overflow) -> u64 {
         let bits = value.to_bits();
         let negative = value.is_sign_negative();
@@ -65,5 +81,32 @@ impl Format {
         };
         let kept = kept + u64::from(rounds_up(rounding, negative, kept, rest));
         self.assemble(negative, (unit - smallest) as u64, kept, rounding, overflow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All singles around where a format begins and ends, and every 997th of the others.
+    #[test]
+    fn singles_are_rounded_as_exact_numbers_are() {
+        for format in [Format::F16, Format::BF16, Format::E4M3, Format::E5M2, Format::TF32] {
+            let mut rounded = 0_u32;
+            let shift = Format::F32.fraction - format.fraction;
+            let lowest = ((Format::F32.bias() - format.bias()) as u64) << 23;
+            let around = |bits: u64| (bits.saturating_sub(3 << shift)..bits + (3 << shift)).step_by(61);
+            let largest = (format.largest() << shift) + lowest;
+            for bits in (0..1 << 32).step_by(99_991).chain(around(lowest)).chain(around(largest)).chain([0]) {
+                for bits in [bits, bits | 0x8000_0000] {
+                    let value = Format::F32.to_f64(bits);
+                    let Some(result) = format.round_single(bits) else { continue };
+                    rounded += 1;
+                    let exact = format.encode_double(value, Rounding::Rn, Overflow::Infinity);
+                    assert_eq!(result, exact, "{bits:#x} as {format:?}");
+                }
+            }
+            assert!(rounded > 5_000, "{format:?}: {rounded}");
+        }
     }
 }

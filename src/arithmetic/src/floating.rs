@@ -184,15 +184,15 @@ impl Instruction {
         let (b, c) = (rest.first().unwrap_or(a), rest.get(1).unwrap_or(a));
         let operands = [*a, *b, *c];
         match self.function {
-            Function::Add => self.each_single(active, operands, d, |[a, b, _]| a + b),
-            Function::Subtract => self.each_single(active, operands, d, |[a, b, _]| a - b),
-            Function::Multiply => self.each_single(active, operands, d, |[a, b, _]| a * b),
+            Function::Add => self.each_single(active, operands, d, |a, b, _| a + b),
+            Function::Subtract => self.each_single(active, operands, d, |a, b, _| a - b),
+            Function::Multiply => self.each_single(active, operands, d, |a, b, _| a * b),
             Function::MultiplyAdd => {
-                self.each_single(active, operands, d, |[a, b, c]| multiply_add(a, b, c));
+                self.each_single(active, operands, d, |a, b, c| multiply_add(a, b, c));
             }
-            Function::Divide => self.each_single(active, operands, d, |[a, b, _]| a / b),
-            Function::Reciprocal => self.each_single(active, operands, d, |[a, _, _]| 1.0 / a),
-            Function::SquareRoot => self.each_single(active, operands, d, |[a, _, _]| a.sqrt()),
+            Function::Divide => self.each_single(active, operands, d, |a, b, _| a / b),
+            Function::Reciprocal => self.each_single(active, operands, d, |a, _, _| 1.0 / a),
+            Function::SquareRoot => self.each_single(active, operands, d, |a, _, _| a.sqrt()),
             Function::Absolute
             | Function::Negate
             | Function::Minimum
@@ -208,24 +208,28 @@ impl Instruction {
         active: u32,
         operands: [&Lanes; 3],
         d: &mut Lanes,
-        compute: impl Fn([f32; 3]) -> f32,
+        compute: impl Fn(f32, f32, f32) -> f32,
     ) {
-        let plain = |bits: [u64; 3]| {
-            let value = compute(bits.map(|bits| f32::from_bits(bits as u32)));
+        // Each operand by itself: mapping an array is a call for each element of it.
+        let plain = |a: u64, b: u64, c: u64| {
+            let value = compute(single(a), single(b), single(c));
             u64::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() })
         };
-        let flushing = |bits: [u64; 3]| {
-            let bits = bits.map(|bits| Format::F32.flushed(bits & Format::F32.mask()));
-            self.flushed(plain(bits), (bits[0], bits[1], Some(bits[2])))
+        let flush = |bits: u64| Format::F32.flushed(bits & Format::F32.mask());
+        let flushing = |a: u64, b: u64, c: u64| {
+            let (a, b, c) = (flush(a), flush(b), flush(c));
+            self.flushed(plain(a, b, c), (a, b, Some(c)))
         };
         let [a, b, c] = operands;
-        let low = |lane: usize| [a[lane], b[lane], c[lane]];
-        let high = |lane: usize| low(lane).map(|bits| bits >> 32);
         match (self.options.flushes, self.count) {
-            (false, 1) => each(active, |lane| d[lane] = plain(low(lane))),
-            (true, 1) => each(active, |lane| d[lane] = flushing(low(lane))),
-            (false, _) => each(active, |lane| d[lane] = plain(low(lane)) | plain(high(lane)) << 32),
-            (true, _) => each(active, |lane| d[lane] = flushing(low(lane)) | flushing(high(lane)) << 32),
+            (false, 1) => each(active, |at| d[at] = plain(a[at], b[at], c[at])),
+            (true, 1) => each(active, |at| d[at] = flushing(a[at], b[at], c[at])),
+            (false, _) => each(active, |at| {
+                d[at] = plain(a[at], b[at], c[at]) | plain(a[at] >> 32, b[at] >> 32, c[at] >> 32) << 32;
+            }),
+            (true, _) => each(active, |at| {
+                d[at] = flushing(a[at], b[at], c[at]) | flushing(a[at] >> 32, b[at] >> 32, c[at] >> 32) << 32;
+            }),
         }
     }
 
@@ -360,7 +364,8 @@ impl Instruction {
     fn extreme(&self, a: u64, b: u64) -> u64 {
         let Self { format, options, .. } = *self;
         let sign = (a ^ b) & format.sign();
-        let [a, b] = [a, b].map(|bits| if options.absolute { bits & !format.sign() } else { bits });
+        let magnitude = |bits: u64| if options.absolute { bits & !format.sign() } else { bits };
+        let (a, b) = (magnitude(a), magnitude(b));
         let result = match (format.is_nan(a), format.is_nan(b)) {
             (true, true) => return format.nan_of(b),
             (true, false) | (false, true) if options.nan => return format.nan(),
@@ -429,13 +434,18 @@ impl Instruction {
 fn extreme_single(is_minimum: bool, a: u32, b: u32) -> u64 {
     // In the order of the numbers, and -0 before 0.
     let key = |bits: u32| (bits ^ ((bits as i32 >> 31) as u32 >> 1)) as i32;
-    let [first, second] = [a, b].map(f32::from_bits);
+    let (first, second) = (f32::from_bits(a), f32::from_bits(b));
     let takes_first = second.is_nan() || !first.is_nan() && (key(a) <= key(b)) == is_minimum;
     let result = if takes_first { a } else { b };
     u64::from(if first.is_nan() && second.is_nan() { 0x7FFF_FFFF } else { result })
 }
 
 #[inline]
+/// The single in the lower half of a register.
+const fn single(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
 fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     doubles::multiply_add(f64::from(a), f64::from(b), f64::from(c)) as f32
 }

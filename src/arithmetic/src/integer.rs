@@ -199,7 +199,7 @@ impl Instruction {
     /// One element.
     fn compute(&self, sources: [u64; 3]) -> u64 {
         let Self { function, ty, .. } = *self;
-        let [a, b, c] = sources.map(|bits| ty.value(bits));
+        let (a, b, c) = (ty.value(sources[0]), ty.value(sources[1]), ty.value(sources[2]));
         let end = |value: i128| if self.saturates { ty.saturated(value) } else { ty.wrapped(value) };
         let end_relu = |value: i128| ty.wrapped(if self.relu { value.max(0) } else { value });
         match function {

@@ -101,15 +101,13 @@ impl Instruction {
                 // The table is a number in the text.
                 let table = sources.get(3).map_or(0, |table| table[0]);
                 let rows = std::array::from_fn(|row| 0_u32.wrapping_sub(table as u32 >> row & 1));
-                map3(active, sources, destinations, |a, b, c| {
-                    lookup([a, b, c].map(|bits| bits as u32), rows)
-                });
+                map3(active, sources, destinations, |a, b, c| lookup([a as u32, b as u32, c as u32], rows));
             }
             Function::LookupPredicate(operator) => {
                 let ([a, b, c, table, q, ..], [d, p, ..]) = (sources, destinations) else { return };
                 let rows = std::array::from_fn(|row| 0_u32.wrapping_sub(table[0] as u32 >> row & 1));
                 each(active, |lane| {
-                    d[lane] = lookup([a[lane], b[lane], c[lane]].map(|bits| bits as u32), rows);
+                    d[lane] = lookup([a[lane] as u32, b[lane] as u32, c[lane] as u32], rows);
                     p[lane] = u64::from(operator.join(d[lane] != 0, q[lane] & 1 == 1));
                 });
             }

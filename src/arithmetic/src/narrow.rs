@@ -99,6 +99,19 @@ impl Instruction {
         let [d, ..] = destinations else { return };
         let gathered = if self.is_gathered { self.count as usize } else { 1 };
         let Some((values, rest)) = sources.split_at_checked(gathered) else { return };
+        // What is met most.
+        if let (Element::Float(Format::F32), Element::Float(to), [high, low]) = (self.from, self.to, values)
+            && self.rounding == Rounding::Rn
+            && self.scaled.is_none()
+            && !self.relu
+        {
+            let place = self.to.place();
+            return each(active, |lane| {
+                let convert =
+                    |bits, index| to.round_single(bits).unwrap_or_else(|| self.convert(bits, index, None));
+                d[lane] = convert(low[lane], 0) | convert(high[lane], 1) << place;
+            });
+        }
         each(active, |lane| {
             let extra = rest.first().map(|register| register[lane]);
             d[lane] = (0..self.count).fold(0, |sum, index| {

@@ -5,6 +5,7 @@
 //! [`Schedule`] says so. When nothing can move any more, either all have ended or the kernel hangs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -161,8 +162,8 @@ enum Flow {
 struct Cta {
     shared: Bytes,
     shadow: Shadow,
-    /// By 8 bytes: the number of the mbarrier there, from 1.
-    mbarriers: Vec<u32>,
+    /// Offsets in shared memory and the numbers of the mbarriers there, in order.
+    mbarriers: Vec<(u32, u32)>,
     named: Vec<Named>,
     /// By barrier: the threads that it last awaited, and where.
     named_before: Vec<(u32, u32)>,
@@ -224,7 +225,9 @@ pub(crate) struct Machine<'p> {
     /// By place: the agent of the mbarriers there, and how far it got.
     barrier_agents: FxHashMap<(u32, u32), (Agent, u32)>,
     history: History,
-    footprints: FxHashMap<tensor_core::Footprint, tensor_core::Pieces>,
+    footprints: FxHashMap<tensor_core::Extent, Arc<tensor_core::Footprint>>,
+    /// By CTA and number: the matrices that are written, as far as so many of 16 bytes hold elements.
+    written_matrices: FxHashSet<(u32, u32, usize)>,
     /// Descriptors that were judged.
     descriptors: descriptors::Judged,
     /// Steps in which several threads of a warp gave the tensor core something at once.
@@ -335,6 +338,7 @@ impl<'p> Machine<'p> {
             barrier_agents: FxHashMap::default(),
             history: History::default(),
             footprints: FxHashMap::default(),
+            written_matrices: FxHashSet::default(),
             descriptors: descriptors::Judged::default(),
             many: FxHashSet::default(),
             epoch: 0,
@@ -400,7 +404,7 @@ impl<'p> Machine<'p> {
         self.ctas.push(Cta {
             shared: Bytes::new(self.shared_bytes as usize),
             shadow: Shadow::new(self.shared_bytes),
-            mbarriers: vec![0; self.shared_bytes as usize / 8 + 1],
+            mbarriers: Vec::new(),
             named: vec![Named::default(); 16],
             named_before: vec![(0, NOWHERE); 16],
             generations: vec![cta_barrier::Generation::default(); 16],

@@ -1,23 +1,22 @@
 //! Who accessed what last.
 //!
-//! Memory is divided into granules, and a granule into fine cells only where accesses do. A cell
-//! knows the last write, the reads since then, and what that write does not stand for: flags may be
-//! written by several who know nothing of each other. Many cells have the same history, and an access
-//! touches many: so sets of reads are numbered, and what became of the last cell is remembered.
+//! A cell knows the last write, the reads since then, and what that write does not stand for: flags may be
+//! written by several who know nothing of each other. Sets of reads are numbered. Bytes that every access so far
+//! touched together share one cell: see [`atoms`].
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+mod atoms;
+
+pub(crate) use self::atoms::{GRANULE, Region, Shadow};
 
 use super::clock::{Agent, Clock};
 use super::program::Scope;
 use crate::isa::asynchrony::{self, Condition, pipelined};
 
-/// Bytes of a granule.
-pub(crate) const GRANULE: u32 = 16;
 /// Nothing.
 const NONE: u32 = u32::MAX;
-/// The granule is divided.
-const FINE: u32 = u32::MAX - 1;
 /// Accesses to a cell besides the last write that are remembered.
 const MOST_OTHERS: usize = 64;
 
@@ -165,14 +164,6 @@ pub(crate) struct History {
     numbers: FxHashMap<Vec<u32>, u32>,
 }
 
-/// The cells of a memory.
-#[derive(Debug, Default)]
-pub(crate) struct Shadow {
-    granules: Vec<Cell>,
-    fine: Vec<[Cell; GRANULE as usize]>,
-    free: Vec<u32>,
-}
-
 /// An access that is being made.
 pub(crate) struct Visit<'a> {
     pub(crate) history: &'a mut History,
@@ -181,9 +172,9 @@ pub(crate) struct Visit<'a> {
     pub(crate) number: u32,
     /// What became of the last cell.
     last: Option<(Cell, Cell)>,
-    /// Where the cells are that are visited, for whoever reports conflicts.
-    pub(crate) at: (u32, u32),
-    /// Each with the place where it was met first.
+    /// The memory that is visited, for the report of conflicts.
+    pub(crate) memory: u32,
+    /// Each with the memory and the offset where it was met first.
     pub(crate) conflicts: Vec<(Conflict, (u32, u32))>,
 }
 
@@ -212,23 +203,29 @@ impl History {
 impl<'a> Visit<'a> {
     pub(crate) fn new(history: &'a mut History, clock: &'a Clock, access: Access) -> Self {
         let number = history.add(access);
-        Self { history, clock, number, last: None, at: (0, 0), conflicts: Vec::new() }
+        Self { history, clock, number, last: None, memory: 0, conflicts: Vec::new() }
     }
 
-    fn visit(&mut self, cell: Cell) -> Cell {
+    /// What becomes of a cell; `place` says where it is, if something is wrong there.
+    fn visit(&mut self, cell: Cell, place: impl FnOnce() -> u32) -> Cell {
         if let Some((before, after)) = self.last
             && before == cell
         {
             return after;
         }
+        let known = self.conflicts.len();
         let after = self.judge(cell);
+        if known < self.conflicts.len() {
+            let place = place();
+            self.conflicts[known..].iter_mut().for_each(|(_, at)| at.1 = place);
+        }
         self.last = Some((cell, after));
         after
     }
 
     fn judge(&mut self, cell: Cell) -> Cell {
         let History { accesses, sets, .. } = &mut *self.history;
-        let (clock, at, conflicts) = (self.clock, self.at, &mut self.conflicts);
+        let (clock, at, conflicts) = (self.clock, (self.memory, 0), &mut self.conflicts);
         let mut found = |conflict: Conflict| {
             if !conflicts.iter().any(|(known, _)| *known == conflict) {
                 conflicts.push((conflict, at));
@@ -293,62 +290,6 @@ impl<'a> Visit<'a> {
     }
 }
 
-impl Shadow {
-    /// The cells of that many bytes, or others.
-    pub(crate) fn new(bytes: u32) -> Self {
-        Self { granules: vec![FRESH; bytes.div_ceil(GRANULE) as usize], fine: Vec::new(), free: Vec::new() }
-    }
-
-    /// Makes an access to bytes.
-    pub(crate) fn access(&mut self, start: u32, bytes: u32, visit: &mut Visit<'_>) {
-        let end = start.saturating_add(bytes);
-        let mut at = start;
-        while at < end {
-            let index = (at / GRANULE) as usize;
-            let from = at % GRANULE;
-            let to = (end - (at - from)).min(GRANULE);
-            at += to - from;
-            let Some(granule) = self.granules.get(index).copied() else { return };
-            visit.at.1 = at - (to - from);
-            let is_whole = from == 0 && to == GRANULE;
-            if is_whole && granule.write != FINE {
-                self.granules[index] = visit.visit(granule);
-                continue;
-            }
-            let fine = if granule.write == FINE { granule.reads } else { self.divide(index, granule) };
-            let cells = &mut self.fine[fine as usize];
-            for cell in &mut cells[from as usize..to as usize] {
-                *cell = visit.visit(*cell);
-            }
-            let first = cells[0];
-            if is_whole && cells.iter().all(|cell| *cell == first) {
-                self.granules[index] = first;
-                self.free.push(fine);
-            }
-        }
-    }
-
-    /// Makes an access to cells that are never divided.
-    pub(crate) fn access_cell(&mut self, index: usize, visit: &mut Visit<'_>) {
-        if let Some(cell) = self.granules.get(index).copied() {
-            self.granules[index] = visit.visit(cell);
-        }
-    }
-
-    fn divide(&mut self, index: usize, granule: Cell) -> u32 {
-        let cells = [granule; GRANULE as usize];
-        let fine = if let Some(free) = self.free.pop() {
-            self.fine[free as usize] = cells;
-            free
-        } else {
-            self.fine.push(cells);
-            self.fine.len() as u32 - 1
-        };
-        self.granules[index] = Cell { write: FINE, reads: fine };
-        fine
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,8 +319,69 @@ mod tests {
         at: (u32, u32),
     ) -> Vec<Conflict> {
         let mut visit = Visit::new(history, clock, it);
-        shadow.access(at.0, at.1, &mut visit);
+        shadow.access([at].into_iter(), &mut visit);
         visit.conflicts.into_iter().map(|(conflict, _)| conflict).collect()
+    }
+
+    /// Accesses to overlapping pieces and regions, against one cell for each byte.
+    #[test]
+    fn atoms_are_as_exact_as_bytes() {
+        const BYTES: u32 = 256;
+        let mut state = 1_u64;
+        let mut random = move |below: u32| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let mut conflicts = 0;
+        for _ in 0..300 {
+            let regions: Vec<Vec<(u32, u32)>> = (0..4)
+                .map(|_| (0..=random(5)).map(|_| (random(8) * 32 + random(2) * 8, 8 << random(3))).collect())
+                .collect();
+            let (mut shadow, mut history) = (Shadow::new(BYTES), History::default());
+            let (mut cells, mut plain) = (vec![FRESH; BYTES as usize], History::default());
+            let mut clocks = vec![Clock::default(); 4];
+            for tick in 1..120 {
+                let agent = random(4);
+                let (other, number) = (random(4), random(6));
+                if random(3) == 0 {
+                    let known = clocks[other as usize].clone();
+                    clocks[agent as usize].join(&known);
+                }
+                let clock = &mut clocks[agent as usize];
+                clock.learn(agent, tick);
+                let via = if random(4) == 0 { Via::Async } else { Via::Generic };
+                let strong = (random(5) == 0).then_some(Scope::Wide);
+                let keeps = random(8) == 0;
+                let it = Access { strong, keeps, ..access(agent, tick, random(2) == 0, via) };
+                let few = [(random(BYTES), random(24)), (random(16) * 16, 16)];
+                let region = regions.get(number as usize);
+                let pieces: &[(u32, u32)] = region.map_or(&few, |it| it);
+                let mut visit = Visit::new(&mut history, clock, it);
+                match region {
+                    Some(region) => {
+                        shadow.access_region(Region::Matrix(number), region.iter().copied(), &mut visit);
+                    }
+                    None => shadow.access(pieces.iter().copied(), &mut visit),
+                }
+                let mut found: Vec<(Conflict, u32)> =
+                    visit.conflicts.iter().map(|(it, at)| (*it, at.1)).collect();
+                let mut visit = Visit::new(&mut plain, clock, it);
+                let mut seen = [false; BYTES as usize];
+                for byte in pieces.iter().flat_map(|(start, bytes)| *start..(start + bytes).min(BYTES)) {
+                    if !std::mem::replace(&mut seen[byte as usize], true) {
+                        cells[byte as usize] = visit.visit(cells[byte as usize], || byte);
+                    }
+                }
+                let mut wanted: Vec<(Conflict, u32)> =
+                    visit.conflicts.iter().map(|(it, at)| (*it, at.1)).collect();
+                let key = |it: &(Conflict, u32)| format!("{it:?}");
+                found.sort_by_key(key);
+                wanted.sort_by_key(key);
+                assert_eq!(found, wanted, "{pieces:?}");
+                conflicts += found.len();
+            }
+        }
+        assert!(conflicts > 1_000, "{conflicts}");
     }
 
     #[test]

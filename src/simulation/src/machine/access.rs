@@ -204,20 +204,18 @@ impl Machine<'_> {
 
     /// Whether a write destroys an mbarrier.
     pub(super) fn overwrites(&mut self, strand: &Strand, cta: u32, (offset, bytes): (u32, u32)) {
-        let slots = &self.ctas[cta as usize].mbarriers;
-        let first = offset as usize / 8;
-        let last = (offset + bytes.max(1) - 1) as usize / 8;
-        let Some(number) =
-            slots[first..=last.min(slots.len() - 1)].iter().copied().find(|number| *number != 0)
+        let places = &self.ctas[cta as usize].mbarriers;
+        let first = places.partition_point(|(at, _)| at + 8 <= offset);
+        let Some((_, number)) = places.get(first).filter(|(at, _)| *at < offset + bytes.max(1)).copied()
         else {
             return;
         };
-        let barrier = &self.mbarriers[number as usize - 1];
+        let barrier = &self.mbarriers[number as usize];
         if !barrier.is_valid {
             return;
         }
         let (init, name) = (barrier.init, self.mbarrier_name(barrier));
-        self.mbarriers[number as usize - 1].is_valid = false;
+        self.mbarriers[number as usize].is_valid = false;
         let finding = Finding::new(
             Code::BarrierReused,
             strand.step,

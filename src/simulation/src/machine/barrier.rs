@@ -132,11 +132,9 @@ pub(super) struct Sender {
 impl Machine<'_> {
     /// The mbarrier at an address.
     pub(super) fn mbarrier_at(&self, cta: u32, offset: u32) -> Option<u32> {
-        let slots = &self.ctas.get(cta as usize)?.mbarriers;
-        let number = *slots.get(offset as usize / 8)?;
-        (number != 0 && offset.is_multiple_of(8))
-            .then(|| number - 1)
-            .filter(|it| self.mbarriers[*it as usize].is_valid)
+        let places = &self.ctas.get(cta as usize)?.mbarriers;
+        let at = places.binary_search_by_key(&offset, |(offset, _)| *offset).ok()?;
+        Some(places[at].1).filter(|number| self.mbarriers[*number as usize].is_valid)
     }
 
     /// What people call an mbarrier: a variable's name says what it is.
@@ -209,7 +207,7 @@ impl Machine<'_> {
                 self.in_use(strand, number, "invalidated");
                 self.check_unexpected(number);
                 self.mbarriers[number as usize].is_valid = false;
-                self.ctas[cta as usize].mbarriers[offset as usize / 8] = 0;
+                self.ctas[cta as usize].mbarriers.retain(|(at, _)| *at != offset);
                 self.epoch += 1;
             }
             MbarrierKind::Expect { bytes } => {
@@ -323,8 +321,12 @@ impl Machine<'_> {
             promised: 0,
             brought: NOWHERE,
         });
-        let number = self.mbarriers.len() as u32;
-        self.ctas[cta as usize].mbarriers[offset as usize / 8] = number;
+        let number = self.mbarriers.len() as u32 - 1;
+        let places = &mut self.ctas[cta as usize].mbarriers;
+        match places.binary_search_by_key(&offset, |(offset, _)| *offset) {
+            Ok(at) => places[at].1 = number,
+            Err(at) => places.insert(at, (offset, number)),
+        }
         self.ctas[cta as usize].shared.fill(offset.into(), 8, None);
         self.epoch += 1;
     }

@@ -9,6 +9,7 @@
 //! said of two writes if it is not known what they write: it may be the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::Machine;
 use super::places::Place;
@@ -41,16 +42,20 @@ impl Pages {
         if is_unknown {
             self.unknown.insert(visit.number);
         }
-        for (address, bytes) in pieces {
-            let (mut at, end) = (*address, address + u64::from(*bytes));
-            while at < end {
-                let to = (at / PAGE + 1).saturating_mul(PAGE).min(end);
-                if self.pages.len() < MOST_PAGES || self.pages.contains_key(&(at / PAGE)) {
-                    let page = self.pages.entry(at / PAGE).or_insert_with(|| Shadow::new(PAGE as u32));
-                    visit.at.0 = (at / PAGE) as u32;
-                    page.access((at % PAGE) as u32, (to - at) as u32, visit);
-                }
-                at = to;
+        let by_page = pieces.iter().flat_map(|(address, bytes)| {
+            let end = address + u64::from(*bytes);
+            (address / PAGE..end.div_ceil(PAGE)).map(move |page| {
+                let (from, to) = ((page * PAGE).max(*address), ((page + 1).saturating_mul(PAGE)).min(end));
+                (page, ((from % PAGE) as u32, (to - from) as u32))
+            })
+        });
+        let by_page: SmallVec<[(u64, (u32, u32)); 4]> = by_page.collect();
+        for pieces in by_page.chunk_by(|(one, _), (other, _)| one == other) {
+            let page = pieces[0].0;
+            if self.pages.len() < MOST_PAGES || self.pages.contains_key(&page) {
+                let shadow = self.pages.entry(page).or_insert_with(|| Shadow::new(PAGE as u32));
+                visit.memory = page as u32;
+                shadow.access(pieces.iter().map(|(_, piece)| *piece), visit);
             }
         }
     }

@@ -4,6 +4,7 @@
 use super::Machine;
 use super::boxes::Boxed;
 use super::operation::Operation;
+use super::tensor_core::Footprint;
 use crate::addresses::Swizzle;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
@@ -80,17 +81,18 @@ impl Machine<'_> {
         &mut self,
         operation: &Operation,
         cta: u32,
-        pieces: &[(u32, u32)],
+        matrix: &Footprint,
         reader: Reader,
     ) {
         let layouts = &self.ctas[cta as usize].layouts.all;
         let found = layouts.iter().find_map(|(from, to, layout)| {
             let swizzled = reader.swizzle.filter(|mode| *mode != layout.swizzle);
             let packed = layout.bits.0 == 4 && reader.fours().is_some_and(|bits| bits != layout.bits.1);
-            if swizzled.is_none() && !packed {
+            if swizzled.is_none() && !packed || *to <= matrix.start || matrix.end <= *from {
                 return None;
             }
-            let here = pieces
+            let here = matrix
+                .pieces
                 .iter()
                 .map(|(start, bytes)| ((*start).max(*from), (start + bytes).min(*to)))
                 .filter(|(first, last)| first < last);

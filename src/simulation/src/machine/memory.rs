@@ -40,7 +40,13 @@ impl Bits {
             }
             return;
         }
-        for (word, mask) in Self::default().words(range) {
+        // Whole words, and the rest at both ends.
+        let (first, last) = (range.start.div_ceil(64), range.end / 64);
+        if first < last {
+            self.0[first..last].fill(if to { u64::MAX } else { 0 });
+        }
+        let ends = [range.start..range.end.min(first * 64), range.start.max(last * 64)..range.end];
+        for (word, mask) in ends.into_iter().filter_map(|range| Self::within_word(&range)) {
             if to {
                 self.0[word] |= mask;
             } else {

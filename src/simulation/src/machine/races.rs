@@ -1,13 +1,19 @@
 //! Accesses that nothing orders.
 
+use smallvec::SmallVec;
+
 use super::Machine;
 use super::operation::Operation;
+use super::tensor_core::Footprint;
 use super::warp::Strand;
 use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::program::{Action, Scope, Tensor};
-use crate::shadow::{Access, Conflict, Via, Visit};
+use crate::shadow::{Access, Conflict, Region, Via, Visit};
+
+/// Bytes of one piece that is likely to be accessed as such again.
+const LARGE: u32 = 256;
 
 /// What is wrong where several threads of a warp give the tensor core something at once.
 pub(super) const MANY: &str = "several threads of a warp issue the same operation of the tensor core: each of them \
@@ -103,17 +109,18 @@ impl Machine<'_> {
     }
 
     /// The same of an operation that reads a matrix.
-    pub(super) fn touch_pieces(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)]) {
+    pub(super) fn touch_matrix(&mut self, operation: &Operation, cta: u32, matrix: &Footprint) {
         let access = self.access_of_operation(operation, Via::Async, false);
         let Self { history, ctas, stored, .. } = self;
         let mut visit = Visit::new(history, &operation.clock, access);
-        for (start, bytes) in pieces {
-            visit.at.0 = cta;
-            if let Some(stored) = stored {
+        visit.memory = cta;
+        if let Some(stored) = stored {
+            for (start, bytes) in &*matrix.pieces {
                 stored.note(&access, cta, *start, *bytes);
             }
-            ctas[cta as usize].shadow.access(*start, *bytes, &mut visit);
         }
+        let region = Region::Matrix(matrix.number);
+        ctas[cta as usize].shadow.access_region(region, matrix.pieces.iter().copied(), &mut visit);
         let (number, conflicts) = (visit.number, visit.conflicts);
         for (conflict, (cta, offset)) in conflicts {
             let place = self.place_name(cta, offset);
@@ -134,9 +141,19 @@ impl Machine<'_> {
     fn compare(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
-        for (cta, start, bytes) in places {
-            visit.at.0 = *cta;
-            ctas[*cta as usize].shadow.access(*start, *bytes, &mut visit);
+        for places in places.chunk_by(|(one, ..), (other, ..)| one == other) {
+            visit.memory = places[0].0;
+            let shadow = &mut ctas[places[0].0 as usize].shadow;
+            match *places {
+                [(_, start, bytes)] if bytes >= LARGE => {
+                    shadow.access_region(
+                        Region::Span(start, bytes),
+                        [(start, bytes)].into_iter(),
+                        &mut visit,
+                    );
+                }
+                _ => shadow.access(joined(places).into_iter(), &mut visit),
+            }
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
         for (conflict, (cta, offset)) in conflicts {
@@ -201,6 +218,18 @@ impl Machine<'_> {
         }
         words
     }
+}
+
+/// Pieces of one CTA, those that follow each other as one.
+fn joined(places: &[(u32, u32, u32)]) -> SmallVec<[(u32, u32); 4]> {
+    let mut joined: SmallVec<[(u32, u32); 4]> = SmallVec::new();
+    for (_, start, bytes) in places {
+        match joined.last_mut() {
+            Some((first, len)) if *first + *len == *start => *len += bytes,
+            _ => joined.push((*start, *bytes)),
+        }
+    }
+    joined
 }
 
 /// `1st`, `2nd`

@@ -13,7 +13,7 @@ use crate::isa::asynchrony;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::program::{Address, Operand, Slice, Step, Tensor};
-use crate::shadow::{Access, Pipelined, Shadow, Via, Visit};
+use crate::shadow::{self, Access, GRANULE, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
 const GROUP: u32 = 16;
@@ -93,7 +93,7 @@ impl TensorMemory {
             freed: Vec::new(),
             allocated: Vec::new(),
             relinquished: None,
-            shadow: Shadow::new(sizes.columns * GROUPS * crate::shadow::GRANULE),
+            shadow: Shadow::new(sizes.columns * GROUPS * GRANULE),
             written: vec![0; sizes.columns as usize],
             values: Vec::new(),
             known: vec![0; sizes.columns as usize],
@@ -113,6 +113,10 @@ impl TensorMemory {
     }
 
     fn is_allocated(&self, column: u32, columns: u32) -> bool {
+        if self.allocations.iter().any(|(start, len, _)| *start <= column && column + columns <= start + len)
+        {
+            return true;
+        }
         // Neighbouring allocations may be accessed together.
         (column..column + columns).all(|column| {
             self.allocations.iter().any(|(start, len, _)| (*start..start + len).contains(&column))
@@ -347,7 +351,9 @@ impl Machine<'_> {
                 let memory = &self.ctas[cta].tensor;
                 let (mut value, mut unknown): (Lanes, u32) = ([0; 32], u32::MAX);
                 if let Some(cells) = memory.values.get(at) {
-                    value = std::array::from_fn(|lane| cells[row as usize + lane].into());
+                    for (value, cell) in value.iter_mut().zip(&cells[row as usize..]) {
+                        *value = (*cell).into();
+                    }
                     unknown = !((memory.known[at] >> row) as u32);
                 }
                 if let Some(assumption) = self.assumes {
@@ -457,9 +463,11 @@ impl Machine<'_> {
                 .filter(|group| region.groups >> group & 1 != 0)
                 .fold(0u128, |all, group| all | ((1u128 << GROUP) - 1) << (group * GROUP));
             let end = (region.column + region.columns).min(memory.sizes.columns);
-            for column in region.column.min(end)..end {
-                memory.written[column as usize] |= region.groups;
-                memory.known[column as usize] &= !lanes;
+            let columns = region.column.min(end) as usize..end as usize;
+            memory.written[columns.clone()].iter_mut().for_each(|groups| *groups |= region.groups);
+            // Nothing is known before something was stored.
+            if !memory.values.is_empty() {
+                memory.known[columns].iter_mut().for_each(|known| *known &= !lanes);
             }
         }
     }
@@ -544,17 +552,18 @@ impl Machine<'_> {
         let clock = clock.executed();
         let mut visit = Visit::new(history, &clock, access);
         for region in regions {
-            let memory = &mut ctas[region.cta as usize].tensor;
-            let end = (region.column + region.columns).min(memory.sizes.columns);
-            for column in region.column.min(end)..end {
-                visit.at = (region.cta, column);
-                for group in (0..GROUPS).filter(|group| region.groups >> group & 1 != 0) {
-                    memory.shadow.access_cell((column * GROUPS + group) as usize, &mut visit);
-                }
-            }
+            visit.memory = region.cta;
+            let Region { groups, column, columns, .. } = *region;
+            let pieces = (column..column.saturating_add(columns)).flat_map(move |column| {
+                let groups = (0..GROUPS).filter(move |group| groups >> group & 1 != 0);
+                groups.map(move |group| ((column * GROUPS + group) * GRANULE, GRANULE))
+            });
+            let shadow = &mut ctas[region.cta as usize].tensor.shadow;
+            shadow.access_region(shadow::Region::Cells(groups, column, columns), pieces, &mut visit);
         }
         let (number, conflicts) = (visit.number, visit.conflicts);
-        for (conflict, (cta, column)) in conflicts {
+        for (conflict, (cta, offset)) in conflicts {
+            let column = offset / (GROUPS * GRANULE);
             let place = if self.ctas.len() > 1 {
                 format!("column {column} of the Tensor Memory of CTA {cta}")
             } else {

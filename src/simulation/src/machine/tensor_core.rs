@@ -19,19 +19,28 @@ use crate::isa::vocabulary::{CpShape, CtaGroup};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
 
-/// The bytes of shared memory that a matrix takes: starts and lengths.
-pub(super) type Pieces = Arc<[(u32, u32)]>;
+/// The bytes of shared memory that a matrix takes.
+#[derive(Debug)]
+pub(super) struct Footprint {
+    /// Others have other numbers.
+    pub(super) number: u32,
+    /// Starts and lengths, in order.
+    pub(super) pieces: Box<[(u32, u32)]>,
+    /// The first byte, and the one behind the last.
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
 
 /// What the place of a matrix follows from: a descriptor, its rows and the bytes of each; for one that
 /// is not K-major the bits of an element and K.
-pub(super) type Footprint = (u64, u32, u32, Option<(u32, u32)>);
+pub(super) type Extent = (u64, u32, u32, Option<(u32, u32)>);
 
 /// What the tensor core does.
 #[derive(Debug)]
 pub(super) enum Work {
     /// Reads shared and Tensor Memory, and writes or updates Tensor Memory.
     Compute {
-        shared: Vec<(u32, Pieces, Reader)>,
+        shared: Vec<(u32, Arc<Footprint>, Reader)>,
         reads: Vec<Region>,
         writes: Vec<Region>,
         updates: bool,
@@ -102,10 +111,10 @@ impl Machine<'_> {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
-                for (cta, pieces, reader) in &shared {
-                    self.touch_pieces(operation, *cta, pieces);
-                    self.check_written(operation, *cta, pieces, *reader);
-                    self.check_layout(operation, *cta, pieces, *reader);
+                for (cta, matrix, reader) in &shared {
+                    self.touch_matrix(operation, *cta, matrix);
+                    self.check_written(operation, *cta, matrix, *reader);
+                    self.check_layout(operation, *cta, matrix, *reader);
                 }
                 let clock = Some(&operation.clock);
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
@@ -130,15 +139,22 @@ impl Machine<'_> {
     }
 
     /// Looks whether something was written where the tensor core reads.
-    fn check_written(&mut self, operation: &Operation, cta: u32, pieces: &[(u32, u32)], reader: Reader) {
-        let shared = &self.ctas[cta as usize].shared;
+    fn check_written(&mut self, operation: &Operation, cta: u32, matrix: &Footprint, reader: Reader) {
         let elements = reader.bytes_of_sixteen() as usize;
+        // What is written stays so.
+        if self.written_matrices.contains(&(cta, matrix.number, elements)) {
+            return;
+        }
+        let shared = &self.ctas[cta as usize].shared;
         let is_written = |(offset, bytes): (u32, u32)| match elements {
             16 => shared.is_written(offset.into(), bytes as usize),
             // Nobody reads the padding.
             _ => (offset..offset + bytes).step_by(16).all(|at| shared.is_written(at.into(), elements)),
         };
-        let missing = pieces.iter().find(|piece| !is_written(**piece));
+        let missing = matrix.pieces.iter().find(|piece| !is_written(**piece));
+        if missing.is_none() {
+            self.written_matrices.insert((cta, matrix.number, elements));
+        }
         // Copies of unknown size write less than they do.
         if let Some((offset, bytes)) = missing.copied()
             && !self.has_open_copies
@@ -195,12 +211,13 @@ impl Machine<'_> {
         &mut self,
         strand: &Strand,
         cta: u32,
-        matrix: Footprint,
+        matrix: Extent,
         bits: (u32, u32),
-    ) -> Option<(u32, Pieces, Reader)> {
-        let pieces = self.footprints.entry(matrix).or_insert_with(|| footprint(matrix).into()).clone();
-        let end = pieces.iter().map(|(start, bytes)| start + bytes).max().unwrap_or(0);
-        let start = pieces.iter().map(|(start, _)| *start).min().unwrap_or(0);
+    ) -> Option<(u32, Arc<Footprint>, Reader)> {
+        let number = self.footprints.len() as u32;
+        let footprint = self.footprints.entry(matrix).or_insert_with(|| Arc::new(footprint(matrix, number)));
+        let footprint = Arc::clone(footprint);
+        let Footprint { start, end, .. } = *footprint;
         let size = self.shared_bytes;
         if end > size || start < windows::RESERVED {
             let finding = Finding::new(
@@ -217,7 +234,7 @@ impl Machine<'_> {
         }
         // Where the pattern starts elsewhere, nothing is compared.
         let moved = matrix.0 >> 49 & 7;
-        Some((cta, pieces, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), bits }))
+        Some((cta, footprint, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), bits }))
     }
 
     pub(super) fn multiply_work(
@@ -312,7 +329,7 @@ impl Machine<'_> {
 }
 
 /// The bytes of shared memory that a matrix takes.
-fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
+fn footprint((word, rows, bytes, transposed): Extent, number: u32) -> Footprint {
     let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
     let (start, leading, stride) = (field(0), field(16), field(32));
     let swizzle = swizzle_of(word);
@@ -350,7 +367,12 @@ fn footprint((word, rows, bytes, transposed): Footprint) -> Vec<(u32, u32)> {
             _ => merged.push((start, bytes)),
         }
     }
-    merged
+    Footprint {
+        number,
+        start: merged.first().map_or(0, |(start, _)| *start),
+        end: merged.last().map_or(0, |(start, bytes)| start + bytes),
+        pieces: merged.into(),
+    }
 }
 
 /// The swizzling mode of a descriptor.

@@ -365,7 +365,9 @@ impl Machine<'_> {
                     Operand::Not(number) => (made.next(), warp.unknown[(strand.base + number) as usize]),
                     Operand::Local(_) | Operand::Changing(_) | Operand::Sink => (made.next(), 0),
                 };
-                values.extend(value);
+                if let Some(value) = value {
+                    values.push(value);
+                }
                 doubts.push(doubt & active);
             }
             let mut places: SmallVec<[&mut Lanes; 2]> = results.iter_mut().collect();
