@@ -37,10 +37,11 @@ impl Format {
         let shift = Self::F32.fraction - self.fraction;
         let lowered = ((Self::F32.bias() - self.bias()) as u64) << Self::F32.fraction;
         let sign = if bits & 0x8000_0000 == 0 { 0 } else { self.sign() };
-        if bits & 0x7FFF_FFFF == 0 {
+        let magnitude = bits & 0x7FFF_FFFF;
+        if magnitude == 0 {
             return Some(sign);
         }
-        let magnitude = (bits & 0x7FFF_FFFF).checked_sub(lowered)?;
+        let magnitude = magnitude.checked_sub(lowered)?;
         // To nearest even: a half more, less a bit where the kept part is even.
         let rounded = (magnitude + (1 << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift;
         let is_normal = magnitude >> Self::F32.fraction != 0 && rounded <= self.largest();

@@ -187,9 +187,7 @@ impl Instruction {
             Function::Add => self.each_single(active, operands, d, |a, b, _| a + b),
             Function::Subtract => self.each_single(active, operands, d, |a, b, _| a - b),
             Function::Multiply => self.each_single(active, operands, d, |a, b, _| a * b),
-            Function::MultiplyAdd => {
-                self.each_single(active, operands, d, |a, b, c| multiply_add(a, b, c));
-            }
+            Function::MultiplyAdd => self.each_single(active, operands, d, multiply_add),
             Function::Divide => self.each_single(active, operands, d, |a, b, _| a / b),
             Function::Reciprocal => self.each_single(active, operands, d, |a, _, _| 1.0 / a),
             Function::SquareRoot => self.each_single(active, operands, d, |a, _, _| a.sqrt()),
