@@ -171,6 +171,11 @@ impl Arithmetic {
         matches!(self.0, Kind::Warp(_))
     }
 
+    /// Whether lanes wait for each other there, and what they did before is done when they go on.
+    pub const fn synchronises(&self) -> bool {
+        matches!(&self.0, Kind::Warp(instruction) if instruction.synchronises())
+    }
+
     /// The same for a destination that is a register of so many bits. It matters to `cvt`, which
     /// extends a signed result over a register that is wider than its type.
     #[must_use]

@@ -43,6 +43,20 @@ impl Instruction {
         })
     }
 
+    /// Whether lanes that take part know what the others have done before: an election is answered without that.
+    pub(super) const fn synchronises(&self) -> bool {
+        match self {
+            Self::Elect | Self::ActiveMask => false,
+            Self::Shuffle(_)
+            | Self::Vote(_)
+            | Self::MatchAny(_)
+            | Self::MatchAll(_)
+            | Self::Reduce(..)
+            | Self::ReduceFloat { .. }
+            | Self::TransposeMatrix => true,
+        }
+    }
+
     pub(super) const fn is_shuffle(&self) -> bool {
         matches!(self, Self::Shuffle(_))
     }

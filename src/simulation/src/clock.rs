@@ -40,6 +40,15 @@ impl Clock {
         self.time[index] = self.time[index].max(tick);
     }
 
+    /// Forgets what an agent did later than that.
+    pub(crate) fn forget(&mut self, agent: Agent, tick: u32) {
+        for times in [&mut self.time, &mut self.proxy, &mut self.executed] {
+            if let Some(time) = times.get_mut(agent as usize) {
+                *time = tick.min(*time);
+            }
+        }
+    }
+
     /// Goes on to the next time of its own.
     pub(crate) fn advance(&mut self, agent: Agent) {
         let tick = self.of(agent) + 1;

@@ -36,6 +36,7 @@ mod step;
 mod tensor;
 mod tensor_core;
 mod tensor_maps;
+mod unsynchronised;
 mod warp;
 
 use self::barrier::Mbarrier;
@@ -222,6 +223,10 @@ pub(crate) struct Machine<'p> {
     /// The next cluster that may be granted.
     granted: u32,
     messages: order::Messages,
+    /// By warp and lanes: the agent of what they stored and others did not release, and how far it got.
+    lane_agents: FxHashMap<(u32, u32), (Agent, u32)>,
+    /// By such an agent: the arrival that did not release it.
+    arrivals_of_lanes: FxHashMap<Agent, u32>,
     /// By place: the agent of the mbarriers there, and how far it got.
     barrier_agents: FxHashMap<(u32, u32), (Agent, u32)>,
     history: History,
@@ -335,6 +340,8 @@ impl<'p> Machine<'p> {
             masks: BTreeMap::new(),
             granted: shape.index + 1,
             messages: order::Messages::default(),
+            lane_agents: FxHashMap::default(),
+            arrivals_of_lanes: FxHashMap::default(),
             barrier_agents: FxHashMap::default(),
             history: History::default(),
             footprints: FxHashMap::default(),
@@ -441,6 +448,7 @@ impl<'p> Machine<'p> {
                 fences: order::Fences::default(),
                 cluster_arrived: 0,
                 cluster_generation: 0,
+                unsynchronised: unsynchronised::Unsynchronised::default(),
                 copies: bulk::Copies::default(),
                 tensor: tensor::Pending::default(),
                 register_count: registers,

@@ -389,6 +389,10 @@ impl Machine<'_> {
             match place {
                 Place::Shared { cta, offset } => {
                     if is_new { &mut shared } else { &mut kept }.push((cta, offset, total));
+                    if is_new && access.strength.is_none() {
+                        let warp = &mut self.warps[strand.warp as usize];
+                        warp.unsynchronised.store(lane, (cta, offset, total), strand.step);
+                    }
                 }
                 Place::Global(address) => {
                     if is_new { &mut global } else { &mut global_kept }.push((address, total));

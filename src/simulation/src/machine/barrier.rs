@@ -173,7 +173,7 @@ impl Machine<'_> {
                 None => 1 << cta,
             };
             for cta in lanes(targets) {
-                self.mbarrier_in(strand, instruction, lane, (cta as u32, offset))?;
+                self.mbarrier_in(strand, instruction, (lane, active), (cta as u32, offset))?;
             }
         }
         Ok(Flow::Next)
@@ -190,7 +190,7 @@ impl Machine<'_> {
         &mut self,
         strand: &mut Strand,
         instruction: &Instruction,
-        lane: usize,
+        (lane, active): (usize, u32),
         (cta, offset): (u32, u32),
     ) -> Result<(), Stop> {
         if let MbarrierKind::Init { count } = instruction.kind {
@@ -248,17 +248,18 @@ impl Machine<'_> {
                 }
                 let warp = strand.warp as usize;
                 let agent = self.warps[warp].agent;
-                let clock = std::mem::take(&mut self.warps[warp].clock);
                 let is_elsewhere = from != cta;
                 // Those who wait at an mbarrier are in its CTA.
                 let is_in_scope = !(release.is_narrow && is_elsewhere);
                 let releases = release.is_ordered && is_in_scope;
+                let released = if releases { self.released_by(strand, active) } else { None };
+                let clock = std::mem::take(&mut self.warps[warp].clock);
                 let event = Event {
                     agent,
                     tick: clock.of(agent),
                     step: strand.step,
                     warp: strand.warp,
-                    clock: &clock,
+                    clock: released.as_ref().unwrap_or(&clock),
                     releases,
                     is_elsewhere,
                 };

@@ -148,6 +148,7 @@ impl Machine<'_> {
             self.comes_early(strand, cta, id as u32);
         }
         if kind != BarrierKind::Arrive {
+            self.synchronise_lanes(strand.warp, u32::MAX);
             strand.wait = Wait::Named { id: id as u32 };
             // It goes on behind the barrier, by itself or when others have come.
         }

@@ -142,6 +142,7 @@ impl Machine<'_> {
     /// Threads have read what is at these places, and not weakly.
     pub(super) fn hear(&mut self, strand: &Strand, places: &[Place], strength: Strength) {
         self.hear_between(places, strength);
+        self.warps[strand.warp as usize].unsynchronised.acquire();
         if self.messages.0.is_empty() {
             return;
         }

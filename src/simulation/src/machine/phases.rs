@@ -391,6 +391,7 @@ impl Machine<'_> {
             barrier.askers.push(asker);
         }
         if acquire.is_ordered {
+            warp.unsynchronised.acquire();
             warp.clock.join(&barrier.released);
         } else {
             warp.fences.hear(&barrier.released);

@@ -19,6 +19,10 @@ const LARGE: u32 = 256;
 pub(super) const MANY: &str = "several threads of a warp issue the same operation of the tensor core: each of them \
                                starts one, and a commit tracks those of its own thread only";
 
+/// What orders the stores of the other lanes.
+const OTHER_LANES: &str = "an arrival does not release what the other lanes of its warp have stored since they last \
+                           synchronised; put `bar.warp.sync` between, as `elect.sync` orders no memory";
+
 impl Machine<'_> {
     /// An access of threads.
     pub(super) fn access_of(&self, strand: &Strand, via: Via, writes: bool, mask: u32) -> Access {
@@ -194,6 +198,11 @@ impl Machine<'_> {
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
         if self.many.contains(&own.step) || self.many.contains(&other.step) {
             finding = finding.note(MANY);
+        }
+        if let Some(arrival) = self.arrivals_of_lanes.get(&other.agent) {
+            finding = finding
+                .label(*arrival, "one thread of that warp arrives here, and releases what it has stored itself")
+                .note(OTHER_LANES);
         }
         // Only the fence is missing where something orders them.
         let doubt = match code {

@@ -155,7 +155,11 @@ impl Machine<'_> {
                 let Some(mask) = self.value_at(strand, *mask, lane) else {
                     return Err(Self::stop(strand, "the mask of a warp barrier is not known"));
                 };
-                Ok(self.wait_for_warp(strand, mask as u32, NOWHERE))
+                let flow = self.wait_for_warp(strand, mask as u32, NOWHERE);
+                if flow == Flow::Next {
+                    self.synchronise_lanes(strand.warp, mask as u32);
+                }
+                Ok(flow)
             }
             Action::ClusterArrive { release, aligned } => {
                 self.check_aligned(strand, *aligned, active);
@@ -164,6 +168,7 @@ impl Machine<'_> {
             }
             Action::ClusterWait { aligned } => {
                 self.check_aligned(strand, *aligned, active);
+                self.synchronise_lanes(strand.warp, u32::MAX);
                 Ok(self.cluster_wait(strand))
             }
             Action::Mbarrier(instruction) => self.mbarrier(strand, instruction, active),
@@ -232,6 +237,7 @@ impl Machine<'_> {
             }
             Action::Matrix { store, address, space, rows, row_bytes, registers, fragments } => {
                 self.check_aligned(strand, true, active);
+                self.synchronise_lanes(strand.warp, active);
                 self.matrix(
                     strand,
                     *store,

@@ -134,7 +134,10 @@ impl Machine<'_> {
             | Tensor::Load { .. }
             | Tensor::Store { .. }
             | Tensor::WaitLoad
-            | Tensor::WaitStore => self.check_aligned(strand, true, active),
+            | Tensor::WaitStore => {
+                self.check_aligned(strand, true, active);
+                self.synchronise_lanes(strand.warp, active);
+            }
             Tensor::Copy { .. } | Tensor::Shift { .. } | Tensor::Multiply(_) | Tensor::Commit { .. } => {
                 if !active.is_power_of_two() {
                     self.many.insert(strand.step);

@@ -43,6 +43,7 @@ pub(super) struct Warp {
     /// Arrivals at the barrier of the cluster: which lanes, and in which generation.
     pub(super) cluster_arrived: u32,
     pub(super) cluster_generation: u64,
+    pub(super) unsynchronised: super::unsynchronised::Unsynchronised,
     /// Copies of the CTA's threads, see [`super::bulk`].
     pub(super) copies: super::bulk::Copies,
     pub(super) tensor: super::tensor::Pending,
@@ -339,6 +340,9 @@ impl Machine<'_> {
     ) {
         let program = self.program;
         let arithmetic = &program.arithmetics[arithmetic as usize];
+        if arithmetic.synchronises() {
+            self.synchronise_lanes(strand.warp, active);
+        }
         let sources = &program.operands[sources.range()];
         let destinations = &program.operands[destinations.range()];
         let mut results: SmallVec<[Lanes; 2]> = smallvec::smallvec![[0; 32]; destinations.len()];
