@@ -11,6 +11,7 @@ mod async_readers;
 mod enumeration;
 mod hardware;
 mod hardware_runs;
+mod lanes;
 mod proxy_fences;
 mod values;
 
