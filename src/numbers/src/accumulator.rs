@@ -1,54 +1,56 @@
 //! The old D as a term of a sum, and the sum as the new D.
 
 use crate::format::{Format, ZERO_EXPONENT};
-use crate::lanes::W;
+use crate::lanes::{Exponents, Floats, W};
+use crate::multiply::OldD;
 use crate::rule::SumRounding;
 
 /// NaN as the tensor core writes it.
 pub(crate) const F32_NAN: u32 = 0x7FFF_FFFF;
 const F16_NAN: u32 = 0x7FFF;
 
-/// The old D of `W` elements.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
-    pub(crate) values: [f64; W],
-    /// [`ZERO_EXPONENT`] for a zero.
-    pub(crate) exponents: [i16; W],
-    /// Whether one of them is NaN or infinite.
-    pub(crate) special: bool,
-}
+/// The old D as terms.
+pub(crate) struct Terms;
 
 impl Terms {
-    pub(crate) const ZERO: Self = Self { values: [0.0; W], exponents: [ZERO_EXPONENT; W], special: false };
-
-    /// `bits` multiplied by 2^-`scale`.
+    /// A D that is not read.
     #[inline(always)]
-    pub(crate) fn read(bits: &[u32; W], rounding: SumRounding, scale: u8) -> Self {
-        let mut terms = Self::ZERO;
-        let factor = f64_two_to(-i32::from(scale));
+    pub(crate) fn zero() -> (Floats, Exponents) {
+        (Floats::load(&[0.0; W]), Exponents::splat(ZERO_EXPONENT))
+    }
+
+    /// Values and exponents of a block. The exponent of a zero is [`ZERO_EXPONENT`] or less.
+    #[inline(always)]
+    pub(crate) fn read(bits: &[u32; W], rounding: SumRounding) -> (Floats, Exponents) {
         match rounding {
             SumRounding::F32TowardsZero | SumRounding::F32With13Bits => {
-                let mut special = 0;
-                for (j, &bits) in bits.iter().enumerate() {
-                    let field = bits >> 23 & 0xFF;
-                    let exponent = field.max(1) as i16 - 127 - i16::from(scale);
-                    terms.exponents[j] = if bits << 1 == 0 { ZERO_EXPONENT } else { exponent };
-                    terms.values[j] = f64::from(f32::from_bits(bits)) * factor;
-                    special |= u32::from(field == 0xFF);
-                }
-                terms.special = special != 0;
+                let values = Floats::from_bits(bits);
+                (values, values.exponents())
             }
             SumRounding::F16NearestEven => {
-                for (j, &bits) in bits.iter().enumerate() {
-                    let term = Format::F16.unpack(bits);
-                    // A zero keeps an exponent that is below all others.
-                    terms.exponents[j] = term.exponent - i16::from(scale);
-                    terms.values[j] = f64::from(term.value) * factor;
-                    terms.special |= !term.value.is_finite();
+                let (mut values, mut exponents) = ([0.0; W], [0; W]);
+                for j in 0..W {
+                    let term = Format::F16.unpack(bits[j]);
+                    (values[j], exponents[j]) = (term.value, term.exponent);
                 }
+                (Floats::load(&values), Exponents::load(&exponents))
             }
         }
-        terms
+    }
+
+    /// Value and exponent of one element.
+    pub(crate) fn one(bits: u32, old: OldD, rounding: SumRounding) -> (f64, i16) {
+        let format = match rounding {
+            SumRounding::F32TowardsZero | SumRounding::F32With13Bits => Format::F32,
+            SumRounding::F16NearestEven => Format::F16,
+        };
+        match old {
+            OldD::Zero => (0.0, ZERO_EXPONENT),
+            OldD::Read { scale } => {
+                let term = format.unpack(bits);
+                (f64::from(term.value) * f64_two_to(-i32::from(scale)), term.exponent - i16::from(scale))
+            }
+        }
     }
 }
 
@@ -57,18 +59,18 @@ impl Terms {
 pub(crate) fn round(sums: &[f64; W], rounding: SumRounding, d: &mut [u32; W]) {
     match rounding {
         SumRounding::F32TowardsZero => {
-            for (d, &sum) in d.iter_mut().zip(sums) {
-                *d = cut(sum);
+            for j in 0..W {
+                d[j] = cut(sums[j]);
             }
         }
         SumRounding::F32With13Bits => {
-            for (d, &sum) in d.iter_mut().zip(sums) {
-                *d = cut_to_13(sum);
+            for j in 0..W {
+                d[j] = cut_to_13(sums[j]);
             }
         }
         SumRounding::F16NearestEven => {
-            for (d, &sum) in d.iter_mut().zip(sums) {
-                *d = nearest_f16(sum);
+            for j in 0..W {
+                d[j] = nearest_f16(sums[j]);
             }
         }
     }

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use crate::accumulator::{Terms, f64_two_to, round, truncate};
+use crate::accumulator::{Terms, round};
 use crate::element::{self, Product};
-use crate::format::two_to;
-use crate::lanes::{W, largest, sums};
+use crate::lanes::{EXACT, Exponents, Integers, Sums, W};
 use crate::multiply::OldD;
 use crate::operand::{Columns, Rows, Scales};
-use crate::rule::FusedSum;
+use crate::rule::{FusedSum, SumRounding};
 
 /// One fused sum for each element of `d`, over the products in `range` along K.
 pub(crate) fn tile(
@@ -23,30 +22,15 @@ pub(crate) fn tile(
         let columns = block * W..(block * W + W).min(b.count);
         for row in 0..a.count {
             let d = &mut d[row * b.count..][columns.clone()];
-            let mut bits = [0; W];
-            bits[..d.len()].copy_from_slice(d);
-            let terms = match old {
-                OldD::Zero => Terms::ZERO,
-                OldD::Read { scale } => Terms::read(&bits, sum.rounding, scale),
-            };
-            // More than one block of scales: a product has an exponent of its own.
-            let few_scales = a.blocks <= 1 && b.blocks <= 1;
-            let part = Part { sum, a, b, row, block, range: range.clone(), negate };
-            if few_scales && part.is_plain() {
-                match &a.indices {
-                    None => part.plain(&terms, &mut bits, |at| at),
-                    Some(indices) => {
-                        let indices = &indices[row * a.k..][..a.k];
-                        part.plain(&terms, &mut bits, |at| usize::from(indices[at]));
-                    }
-                }
-                if terms.special {
-                    part.any(&terms, &mut bits, |lane| !terms.values[lane].is_finite());
-                }
+            let part = Part { sum, a, b, row, block, range: range.clone(), old, negate };
+            if let Ok(d) = <&mut [u32; W]>::try_from(&mut *d) {
+                part.compute(d);
             } else {
-                part.any(&terms, &mut bits, |_| true);
+                let mut bits = [0; W];
+                bits[..d.len()].copy_from_slice(d);
+                part.compute(&mut bits);
+                d.copy_from_slice(&bits[..d.len()]);
             }
-            d.copy_from_slice(&bits[..d.len()]);
         }
     }
 }
@@ -59,83 +43,117 @@ struct Part<'a> {
     row: usize,
     block: usize,
     range: Range<usize>,
+    old: OldD,
     negate: bool,
 }
 
 impl Part<'_> {
-    /// Whether [`Part::plain`] is exact, unless the old D is not finite.
-    fn is_plain(&self) -> bool {
-        let scales = match (self.a.scales.get(self.row), self.b.scales.get(self.block)) {
-            (Some(a), Some(b)) => a.values[0].is_finite() && b.values.iter().all(|value| value.is_finite()),
-            _ => true,
-        };
-        scales && self.a.ranges[self.row].multiply_in_f32(self.b.ranges[self.block])
+    #[inline(always)]
+    fn compute(&self, d: &mut [u32; W]) {
+        // More than one block of scales: a product has an exponent of its own.
+        let few_scales = self.a.blocks <= 1 && self.b.blocks <= 1;
+        let computed = few_scales
+            && !self.range.is_empty()
+            && self.a.ranges[self.row].multiply_in_f32(self.b.ranges[self.block])
+            && match &self.a.indices {
+                None => self.plain(d, |range, at| range.start + at),
+                Some(indices) => {
+                    let indices = &indices[self.row * self.a.k..][self.range.clone()];
+                    self.plain(d, |_, at| usize::from(indices[at]))
+                }
+            };
+        if !computed {
+            self.any(d);
+        }
     }
 
+    /// Computes what f32 is exact for, and returns whether that is so.
     #[inline(always)]
-    fn plain(&self, terms: &Terms, d: &mut [u32; W], index: impl Fn(usize) -> usize) {
+    fn plain(&self, d: &mut [u32; W], index: impl Fn(&Range<usize>, usize) -> usize) -> bool {
         let Self { sum, a, b, row, block, .. } = *self;
         let values = &a.values[row * a.k..][self.range.clone()];
         let exponents = &a.exponents[row * a.k..][self.range.clone()];
         let b_values = &b.values[block * b.k..][..b.k];
         let b_exponents = &b.exponents[block * b.k..][..b.k];
+        let (old, old_exponents) = match self.old {
+            OldD::Zero => Terms::zero(),
+            OldD::Read { scale: 0 } => Terms::read(d, sum.rounding),
+            OldD::Read { .. } => return false,
+        };
+        let Some(shift) = self.shift() else { return false };
 
-        let products = exponents.iter().enumerate();
-        let products = products.map(|(at, &exponent)| (exponent, &b_exponents[index(self.range.start + at)]));
-        let largest = largest(products);
-        let shift = self.shift();
-        let (mut scale, mut unit, mut back) = ([0.0; W], [0.0; W], [0.0; W]);
-        let sign = if self.negate { 1 << 31 } else { 0 };
-        let fraction_bits = i16::from(sum.fraction_bits);
-        for j in 0..W {
-            let largest = (largest[j] + shift[j]).max(terms.exponents[j]).max(sum.zero_exponent);
-            let exponent = fraction_bits - largest;
-            // Beyond the range of f32 all products are zero, or cut to zero.
-            let scaled = i32::from((exponent + shift[j]).clamp(-126, 127));
-            scale[j] = f32::from_bits(two_to(scaled).to_bits() | sign);
-            unit[j] = f64_two_to(i32::from(exponent));
-            back[j] = f64_two_to(-i32::from(exponent));
+        let mut largest = Exponents::splat(2 * crate::format::ZERO_EXPONENT);
+        for (at, &exponent) in exponents.iter().enumerate() {
+            let columns = Exponents::load(&b_exponents[index(&self.range, at)]);
+            largest = largest.max(columns.plus(Exponents::splat(exponent)));
         }
-        let products = values.iter().enumerate();
-        let products = products.map(|(at, &value)| (value, &b_values[index(self.range.start + at)]));
-        let mut total = sums(products, &scale);
-        for j in 0..W {
-            total[j] = (total[j] + truncate(terms.values[j] * unit[j])) * back[j];
+        let limit = largest.plus(shift).max(old_exponents);
+        if !limit.are_suited() || !old.are_finite() {
+            return false;
         }
-        round(&total, sum.rounding, d);
+        // With D in f32, the exponent of a zero is below all that are suited.
+        let limit = limit.max(Exponents::splat(sum.zero_exponent.max(-102)));
+        let exponent = Exponents::splat(i16::from(sum.fraction_bits)).minus(limit);
+        // Beyond the range of f32, all products are zero or cut to zero.
+        let scale = exponent.plus(shift).max(Exponents::splat(-126)).min(Exponents::splat(127)).powers();
+        let sign = u32::from(self.negate) << 31;
+
+        let mut sums = Sums::zero();
+        let mut integers = Integers::cut(old, exponent.powers());
+        let mut from = 0;
+        for values in values.chunks(EXACT) {
+            for (at, &value) in values.iter().enumerate() {
+                let value = f32::from_bits(value.to_bits() ^ sign);
+                integers.add(value, &b_values[index(&self.range, from + at)], scale);
+            }
+            integers.move_to(&mut sums);
+            from += EXACT;
+        }
+        let sums = sums.multiplied(Exponents::splat(0).minus(exponent));
+        match sum.rounding {
+            SumRounding::F32TowardsZero => sums.cut(d),
+            SumRounding::F32With13Bits | SumRounding::F16NearestEven => {
+                round(&sums.to_array(), sum.rounding, d);
+            }
+        }
+        true
     }
 
-    /// The exponents of the scales of each column.
+    /// The exponents of the scales of each column, if all are numbers.
     #[inline(always)]
-    fn shift(&self) -> [i16; W] {
+    fn shift(&self) -> Option<Exponents> {
         match (self.a.scales.get(self.row), self.b.scales.get(self.block)) {
-            (Some(a), Some(b)) => b.exponents.map(|exponent| exponent + a.exponents[0]),
-            _ => [0; W],
+            (Some(a), Some(b)) => {
+                let finite = a.values[0].is_finite() && b.finite;
+                finite.then(|| Exponents::load(&b.exponents).plus(Exponents::splat(a.exponents[0])))
+            }
+            _ => Some(Exponents::splat(0)),
         }
     }
 
-    /// Any operands, for the lanes that are chosen.
+    /// Any operands.
     #[cold]
-    fn any(&self, terms: &Terms, d: &mut [u32; W], chosen: impl Fn(usize) -> bool) {
+    fn any(&self, d: &mut [u32; W]) {
         let Self { a, b, row, block, .. } = *self;
         let indices = a.indices.as_ref().map(|indices| &indices[row * a.k..][..a.k]);
-        for (lane, d) in d.iter_mut().enumerate().filter(|(lane, _)| chosen(*lane)) {
+        for (lane, d) in d.iter_mut().enumerate() {
             let products = self.range.clone().map(|at| {
                 let factor = row * a.k + at;
                 let other = block * b.k + indices.map_or(at, |indices| usize::from(indices[at]));
                 let scale_a = scale(&a.scales, row, a.blocks, at, a.k);
                 let scale_b = scale(&b.scales, block, b.blocks, at, a.k);
+                let (scale_a, exponent_a) = scale_a.map_or((1.0, 0), |it| (it.values[0], it.exponents[0]));
+                let (scale_b, exponent_b) =
+                    scale_b.map_or((1.0, 0), |it| (it.values[lane], it.exponents[lane]));
+                let is_nan = scale_a.is_nan() || scale_b.is_nan();
                 let value = f64::from(a.values[factor]) * f64::from(b.values[other][lane]);
-                let (of_a, of_b) = (scale_a.map_or((1.0, 0), |it| (it.values[0], it.exponents[0])), scale_b);
-                let of_b = of_b.map_or((1.0, 0), |it| (it.values[lane], it.exponents[lane]));
-                let is_nan = of_a.0.is_nan() || of_b.0.is_nan();
                 Product {
                     value: if is_nan { f64::NAN } else { value },
                     exponent: a.exponents[factor] + b.exponents[other][lane],
-                    scale: of_a.1 + of_b.1,
+                    scale: exponent_a + exponent_b,
                 }
             });
-            let old = (terms.values[lane], terms.exponents[lane]);
+            let old = Terms::one(*d, self.old, self.sum.rounding);
             *d = element::fused(self.sum, products, old, self.negate);
         }
     }

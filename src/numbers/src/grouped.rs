@@ -20,11 +20,7 @@ pub(crate) fn tile(sum: FusedSum, (a, b): (&Rows, &Columns), d: &mut [u32], old:
             let d = &mut d[row * b.count..][columns.clone()];
             let mut bits = [0; W];
             bits[..d.len()].copy_from_slice(d);
-            let terms = match old {
-                OldD::Zero => Terms::ZERO,
-                OldD::Read { scale } => Terms::read(&bits, sum.rounding, scale),
-            };
-            part(sum, (a, row), (b, block), &terms, &mut bits, negate);
+            part(sum, (a, row), (b, block), &mut bits, old, negate);
             d.copy_from_slice(&bits[..d.len()]);
         }
     }
@@ -35,12 +31,14 @@ fn part(
     sum: FusedSum,
     (a, row): (&Rows, usize),
     (b, block): (&Columns, usize),
-    terms: &Terms,
     d: &mut [u32; W],
+    old: OldD,
     negate: bool,
 ) {
     let sign = if negate { -QUARTER } else { QUARTER };
-    let mut largest = terms.exponents.map(|exponent| exponent.max(sum.zero_exponent));
+    let terms = d.map(|bits| Terms::one(bits, old, sum.rounding));
+    let old = terms.map(|term| term.0);
+    let mut largest = terms.map(|term| term.1.max(sum.zero_exponent));
     let groups = a.k / GROUP;
     // What is not finite: a scale that is NaN, or D.
     let mut special = [0.0; W];
@@ -64,7 +62,7 @@ fn part(
         (unit[j], back[j]) = (f64_two_to(exponent), f64_two_to(-exponent));
     }
     let mut total = [0.0; W];
-    for scaled in scaled.iter().take(groups).chain([&terms.values]) {
+    for scaled in scaled.iter().take(groups).chain([&old]) {
         for j in 0..W {
             total[j] += truncate(scaled[j] * unit[j]);
         }
@@ -74,7 +72,7 @@ fn part(
     }
     round(&total, sum.rounding, d);
     for j in 0..W {
-        let special = special[j] + terms.values[j];
+        let special = special[j] + old[j];
         if !special.is_finite() {
             d[j] = round_any(special, sum.rounding);
         }

@@ -22,6 +22,8 @@
 
 #![allow(clippy::many_single_char_names, reason = "matrices are called what the ISA calls them")]
 #![allow(clippy::float_cmp, reason = "numbers here are exact")]
+#![allow(clippy::inline_always, reason = "vectors must stay in registers")]
+#![allow(clippy::needless_range_loop, reason = "one index is that of a lane, in several arrays")]
 #![warn(missing_docs)]
 
 mod accumulator;

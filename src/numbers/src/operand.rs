@@ -80,15 +80,17 @@ impl Exponents {
     }
 }
 
-/// A scale.
+/// The scale of a row, or those of a block of columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scales<const N: usize> {
     pub(crate) values: [f64; N],
     pub(crate) exponents: [i16; N],
+    /// Whether all are numbers.
+    pub(crate) finite: bool,
 }
 
 impl<const N: usize> Scales<N> {
-    const ONE: Self = Self { values: [1.0; N], exponents: [0; N] };
+    const ONE: Self = Self { values: [1.0; N], exponents: [0; N], finite: true };
 }
 
 /// A, decoded by [`crate::Multiply::rows`].
@@ -191,6 +193,7 @@ impl Rows {
             rows.scales.extend(unpacked.map(|Factor { value, exponent }| Scales {
                 values: [f64::from(value)],
                 exponents: [exponent],
+                finite: value.is_finite(),
             }));
         }
         rows
@@ -239,6 +242,7 @@ impl Columns {
                 let factor = scale.unpack(matrix.scales[column * blocks + at]);
                 columns.scales[block * blocks + at].values[lane] = f64::from(factor.value);
                 columns.scales[block * blocks + at].exponents[lane] = factor.exponent;
+                columns.scales[block * blocks + at].finite &= factor.value.is_finite();
             }
         }
         columns

@@ -35,6 +35,8 @@ enum Choice {
     Near,
     /// Exponents far apart, and zeros.
     Far,
+    /// The smallest exponents.
+    Small,
     /// As few numbers as make cancellation likely.
     Few,
     /// Mostly near 1, and now and then any bits: zeros, subnormals, NaNs, infinities.
@@ -62,6 +64,7 @@ fn number(format: Format, choice: Choice, random: u64) -> u32 {
         Choice::Near => spread(5),
         Choice::Far if (random >> 60) == 0 => 0,
         Choice::Far => spread(60),
+        Choice::Small => bits & (sign | ((1 << fraction) - 1)) | (random >> 32) as u32 % 4 << fraction,
         Choice::Few => spread(2) & !(((1 << fraction) - 1) >> 1),
         Choice::Rare if (random >> 56) == 0 => bits & mask,
         Choice::Rare => spread(3),
@@ -296,6 +299,7 @@ fn choice() -> impl Strategy<Value = Choice> {
         Just(Choice::Bits),
         Just(Choice::Near),
         Just(Choice::Far),
+        Just(Choice::Small),
         Just(Choice::Few),
         Just(Choice::Rare),
     ]
@@ -320,7 +324,7 @@ proptest! {
 /// Every row is tested with every choice of numbers, whatever is drawn above.
 #[test]
 fn every_rule_is_the_reference() {
-    let choices = [Choice::Bits, Choice::Near, Choice::Far, Choice::Few, Choice::Rare];
+    let choices = [Choice::Bits, Choice::Near, Choice::Far, Choice::Small, Choice::Few, Choice::Rare];
     let mut finite = 0;
     for (rule, choice) in RULES.iter().flat_map(|rule| choices.map(|choice| (rule, choice))) {
         for seed in 0..8 {
@@ -332,4 +336,17 @@ fn every_rule_is_the_reference() {
         }
     }
     assert!(finite > 50_000, "{finite} finite elements");
+}
+
+/// A D of f16 that is zero has the exponent -21, although the products are smaller: the least of them is cut off, so
+/// that the other one is in the middle between two numbers.
+#[test]
+fn the_exponent_of_a_zero_matters() {
+    let multiply = Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::F16, Accumulator::F16);
+    // 2^-12 * 2^-13 + 2^-24 * 2^-24
+    let a = multiply.rows(&Matrix::new(1, 2, &[0x0C00, 0x0001])).unwrap();
+    let b = multiply.columns(&Matrix::new(1, 2, &[0x0800, 0x0001])).unwrap();
+    let mut d = [0xFFFF];
+    multiply.execute(&a, &b, &mut d, OldD::Zero).unwrap();
+    assert_eq!(d, [0]);
 }
