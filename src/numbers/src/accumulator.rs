@@ -1,6 +1,6 @@
 //! The old D as a term of a sum, and the sum as the new D.
 
-use crate::format::{Format, ZERO_EXPONENT};
+use crate::format::{Format, ZERO_EXPONENT, two_to};
 use crate::lanes::{Exponents, Floats, W};
 use crate::multiply::OldD;
 use crate::rule::SumRounding;
@@ -28,14 +28,36 @@ impl Terms {
                 (values, values.exponents())
             }
             SumRounding::F16NearestEven => {
+                let decoder = Format::F16.decoder();
                 let (mut values, mut exponents) = ([0.0; W], [0; W]);
                 for j in 0..W {
-                    let term = Format::F16.unpack(bits[j]);
+                    let term = decoder.unpack(bits[j]);
                     (values[j], exponents[j]) = (term.value, term.exponent);
                 }
                 (Floats::load(&values), Exponents::load(&exponents))
             }
         }
+    }
+
+    /// The same for any D, as arrays.
+    #[inline(always)]
+    pub(crate) fn arrays(bits: &[u32; W], old: OldD, rounding: SumRounding) -> ([f64; W], [i16; W]) {
+        let (mut values, mut exponents) = ([0.0; W], [ZERO_EXPONENT; W]);
+        match old {
+            OldD::Zero => {}
+            OldD::Read { scale: 0 } if rounding == SumRounding::F32TowardsZero => {
+                exponents = Floats::from_bits(bits).exponents().to_array();
+                for j in 0..W {
+                    values[j] = f64::from(f32::from_bits(bits[j]));
+                }
+            }
+            OldD::Read { .. } => {
+                for j in 0..W {
+                    (values[j], exponents[j]) = Self::one(bits[j], old, rounding);
+                }
+            }
+        }
+        (values, exponents)
     }
 
     /// Value and exponent of one element.
@@ -113,14 +135,8 @@ fn nearest_f16(sum: f64) -> u32 {
     let field = (magnitude.to_bits() >> 52).clamp(1023 - 14, 1023 + 17);
     let unit = f64::from_bits((field + 42) << 52);
     let rounded = (magnitude + unit) - unit;
-    let bits = if rounded >= 65536.0 {
-        0x7C00
-    } else if rounded < f64_two_to(-14) {
-        (rounded * f64_two_to(24)) as u32
-    } else {
-        // A normal number: the exponent's bias is another one.
-        ((rounded.to_bits() >> 42) - ((1023 - 15) << 10)) as u32
-    };
+    // f32 is exact for it. With the bias of f16, the fields of f32 are those of f16, also of a subnormal number.
+    let bits = ((rounded as f32 * two_to(15 - 127)).to_bits() >> 13).min(0x7C00);
     if bits == 0 { 0 } else { sign | bits }
 }
 

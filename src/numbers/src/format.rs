@@ -134,39 +134,101 @@ impl Format {
 
     /// The value of a bit pattern, with the exponent that the tensor core gives it.
     pub(crate) fn unpack(self, bits: u32) -> Factor {
-        let parameters = self.parameters();
-        if parameters.exponent == 0 {
-            let width = 32 - parameters.bits;
-            let (unsigned, signed) = ((bits << width) >> width, (bits << width).cast_signed() >> width);
-            let value = if parameters.signed { signed as f32 } else { unsigned as f32 };
-            return Factor { value, exponent: 0 };
+        self.decoder().unpack(bits)
+    }
+
+    /// What decodes many numbers.
+    pub(crate) fn decoder(self) -> Decoder {
+        let Parameters { bits, exponent, fraction, bias, signed, specials, .. } = self.parameters();
+        if exponent == 0 {
+            return if signed { Decoder::Signed(32 - bits) } else { Decoder::Unsigned(32 - bits) };
         }
         if self == Self::Ue8m0 {
-            return power_of_two(bits & 0xFF);
+            return Decoder::PowerOfTwo;
         }
-        let Parameters { exponent, fraction, bias, signed, specials, .. } = parameters;
-        let bits = if self == Self::Tf32 { bits >> 13 } else { bits };
-        let largest = (1 << exponent) - 1;
-        let field = (bits >> fraction) & largest;
-        let rest = bits & ((1 << fraction) - 1);
-        let sign = if signed { (bits >> (exponent + fraction) & 1) << 31 } else { 0 };
-        let magnitude = if field == largest && specials == Specials::Ieee {
-            if rest == 0 { f32::INFINITY } else { f32::NAN }
-        } else if field == largest && specials == Specials::OneNan && rest == (1 << fraction) - 1 {
-            f32::NAN
-        } else if field == 0 {
-            // The bits of a subnormal number of the same range are those of `f32`; in a narrower one it is normal.
-            let subnormal = f32::from_bits(rest << (23 - fraction));
-            if bias == 127 { subnormal } else { rest as f32 * two_to(1 - bias - fraction.cast_signed()) }
-        } else {
-            f32::from_bits(field.wrapping_add_signed(127 - bias) << 23 | rest << (23 - fraction))
+        let magnitude = (1 << (exponent + fraction)) - 1;
+        let infinity = magnitude - ((1 << fraction) - 1);
+        let ignored = if self == Self::Tf32 { 13 } else { 0 };
+        Decoder::Float(Fields {
+            ignored,
+            magnitude,
+            sign: if signed { 1 << (exponent + fraction) } else { 0 },
+            to_sign: 31 - (exponent + fraction),
+            fraction,
+            bias: bias as i16,
+            // 2^(127 - bias): the exponent field of f32 has another bias.
+            factor: two_to(127 - bias),
+            infinity: if specials == Specials::Ieee { infinity } else { u32::MAX },
+            special: match specials {
+                Specials::Ieee => infinity,
+                Specials::OneNan => magnitude,
+                Specials::None => u32::MAX,
+            },
+        })
+    }
+}
+
+/// What decodes the numbers of a format.
+#[derive(Clone, Copy)]
+pub(crate) enum Decoder {
+    Float(Fields),
+    PowerOfTwo,
+    /// Integers, above which a `u32` has that many bits.
+    Signed(u32),
+    Unsigned(u32),
+}
+
+/// The fields of a format of floating point.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields {
+    /// The number of low bits that are ignored.
+    ignored: u32,
+    /// The bits of exponent and fraction.
+    magnitude: u32,
+    /// The bit of the sign, and by how much it is shifted to be that of f32. 0 without a sign.
+    sign: u32,
+    to_sign: u32,
+    fraction: u32,
+    bias: i16,
+    factor: f32,
+    /// The magnitude of infinity.
+    infinity: u32,
+    /// From here on, magnitudes are no numbers.
+    special: u32,
+}
+
+impl Decoder {
+    #[inline(always)]
+    pub(crate) fn unpack(&self, bits: u32) -> Factor {
+        match self {
+            Self::Float(fields) => fields.unpack(bits),
+            Self::PowerOfTwo => power_of_two(bits & 0xFF),
+            Self::Signed(above) => {
+                Factor { value: ((bits << above).cast_signed() >> above) as f32, exponent: 0 }
+            }
+            Self::Unsigned(above) => Factor { value: (bits << above >> above) as f32, exponent: 0 },
+        }
+    }
+}
+
+impl Fields {
+    #[inline(always)]
+    fn unpack(&self, bits: u32) -> Factor {
+        let bits = bits >> self.ignored;
+        let magnitude = bits & self.magnitude;
+        // Also exact for a subnormal number, which f32 takes for one, too.
+        let value = f32::from_bits(magnitude << (23 - self.fraction)) * self.factor;
+        let value = match magnitude {
+            it if it < self.special => value,
+            it if it == self.infinity => f32::INFINITY,
+            _ => f32::NAN,
         };
-        let exponent = match field {
-            0 if rest == 0 => ZERO_EXPONENT,
-            0 => (1 - bias) as i16,
-            _ => (field.cast_signed() - bias) as i16,
-        };
-        Factor { value: f32::from_bits(magnitude.to_bits() | sign), exponent }
+        let exponent = ((magnitude >> self.fraction) as i16).max(1) - self.bias;
+        let sign = (bits & self.sign) << self.to_sign;
+        Factor {
+            value: f32::from_bits(value.to_bits() | sign),
+            exponent: if magnitude == 0 { ZERO_EXPONENT } else { exponent },
+        }
     }
 }
 

@@ -36,9 +36,10 @@ fn part(
     negate: bool,
 ) {
     let sign = if negate { -QUARTER } else { QUARTER };
-    let terms = d.map(|bits| Terms::one(bits, old, sum.rounding));
-    let old = terms.map(|term| term.0);
-    let mut largest = terms.map(|term| term.1.max(sum.zero_exponent));
+    let (old, mut largest) = Terms::arrays(d, old, sum.rounding);
+    for j in 0..W {
+        largest[j] = largest[j].max(sum.zero_exponent);
+    }
     let groups = a.k / GROUP;
     // What is not finite: a scale that is NaN, or D.
     let mut special = [0.0; W];

@@ -1,5 +1,6 @@
 //! A multiply: what an instruction and its descriptor say of it, and its execution.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::accumulator::F32_NAN;
@@ -126,7 +127,8 @@ impl Multiply {
     /// Decodes A: M rows of K elements, or of those K elements that a sparse A has.
     pub fn rows(&self, matrix: &Matrix<'_>) -> Result<Rows, Error> {
         let arithmetic = self.check(matrix)?;
-        Ok(Rows::new(self.a, self.scale, matrix, needs(arithmetic), order(arithmetic)))
+        let codes = reordered(arithmetic, matrix.codes);
+        Ok(Rows::new(self.a, self.scale, &Matrix { codes: &codes, ..*matrix }, needs(arithmetic)))
     }
 
     /// Decodes B: N columns of K elements.
@@ -135,7 +137,8 @@ impl Multiply {
         if matrix.indices.is_some() {
             return Err(Error::Index);
         }
-        Ok(Columns::new(self.b, self.scale, matrix, needs(arithmetic), order(arithmetic)))
+        let codes = reordered(arithmetic, matrix.codes);
+        Ok(Columns::new(self.b, self.scale, &Matrix { codes: &codes, ..*matrix }, needs(arithmetic)))
     }
 
     fn check(&self, matrix: &Matrix<'_>) -> Result<Arithmetic, Error> {
@@ -202,13 +205,17 @@ fn needs(arithmetic: Arithmetic) -> Needs {
     }
 }
 
-/// The order of elements along K.
-fn order(arithmetic: Arithmetic) -> impl Fn(usize) -> usize {
-    let halves = match arithmetic {
-        Arithmetic::TwoHalves(_) => true,
-        Arithmetic::Fused(_) | Arithmetic::Grouped(_) | Arithmetic::Integer => false,
-    };
-    move |at| if halves { at % 16 / 2 * 4 + at % 2 + at / 16 * 2 } else { at }
+/// The elements in the order in which steps take them: of 32, first those with k mod 4 in {0, 1} if the arithmetic has
+/// two halves.
+fn reordered(arithmetic: Arithmetic, codes: &[u32]) -> Cow<'_, [u32]> {
+    match arithmetic {
+        Arithmetic::Fused(_) | Arithmetic::Grouped(_) | Arithmetic::Integer => Cow::Borrowed(codes),
+        Arithmetic::TwoHalves(_) => {
+            let order = |at: usize| at % 16 / 2 * 4 + at % 2 + at / 16 * 2;
+            let rows = codes.chunks_exact(TWO_HALVES);
+            Cow::Owned(rows.flat_map(|row| (0..TWO_HALVES).map(move |at| row[order(at)])).collect())
+        }
+    }
 }
 
 /// Fused sums, one after the other.
@@ -222,7 +229,7 @@ fn steps(sum: FusedSum, (a, b): (&Rows, &Columns), d: &mut [u32], old: OldD, neg
     }
 }
 
-/// The fp8 form of `mma.sync` without a unit of its own. The order of elements is that of [`order`].
+/// The fp8 form of `mma.sync` without a unit of its own. The elements are [`reordered`].
 fn two_halves(sum: FusedSum, operands: (&Rows, &Columns), d: &mut [u32], old: OldD, negate: bool) {
     let mut products = vec![0; d.len()];
     let half = FusedSum { step: Some(16), ..sum };

@@ -139,24 +139,19 @@ pub(crate) enum Needs {
 }
 
 impl Needs {
-    fn integer(self, value: f32) -> i16 {
-        match self {
-            Self::Floats => 0,
-            Self::Halves => (value * 2.0) as i16,
-            Self::Integers => value as i16,
-        }
+    /// The integers of all patterns of a format, which has at most 8 bits. Empty for those that are not needed.
+    fn integers(self, format: Format) -> Vec<i16> {
+        let factor = match self {
+            Self::Floats => return Vec::new(),
+            Self::Halves => 2.0,
+            Self::Integers => 1.0,
+        };
+        (0..1 << format.parameters().bits.min(8)).map(|bits| (format.decode(bits) * factor) as i16).collect()
     }
 }
 
 impl Rows {
-    /// `order` gives the index along K of the element at an index.
-    pub(crate) fn new(
-        format: Format,
-        scale: Option<Format>,
-        matrix: &Matrix<'_>,
-        needs: Needs,
-        order: impl Fn(usize) -> usize,
-    ) -> Self {
+    pub(crate) fn new(format: Format, scale: Option<Format>, matrix: &Matrix<'_>, needs: Needs) -> Self {
         let Matrix { count, k, codes, indices, .. } = *matrix;
         let mut rows = Self {
             format,
@@ -175,17 +170,19 @@ impl Rows {
         rows.values.reserve_exact(floats);
         rows.exponents.reserve_exact(floats);
         rows.integers.reserve_exact(codes.len() - floats);
+        let (decoder, integers) = (format.decoder(), needs.integers(format));
         for (row, range) in rows.ranges.iter_mut().enumerate() {
             let codes = &codes[row * k..][..k];
-            for at in 0..k {
-                let factor = format.unpack(codes[order(at)]);
-                if needs == Needs::Floats {
+            if needs == Needs::Floats {
+                for &code in codes {
+                    let factor = decoder.unpack(code);
                     rows.values.push(factor.value);
                     rows.exponents.push(factor.exponent);
                     range.add(factor);
-                } else {
-                    rows.integers.push(needs.integer(factor.value));
                 }
+            } else {
+                rows.integers
+                    .extend(codes.iter().map(|&code| integers[code as usize & (integers.len() - 1)]));
             }
         }
         if let Some(scale) = scale {
@@ -201,14 +198,8 @@ impl Rows {
 }
 
 impl Columns {
-    /// The same of the columns of B. Columns that fill the last block are zero.
-    pub(crate) fn new(
-        format: Format,
-        scale: Option<Format>,
-        matrix: &Matrix<'_>,
-        needs: Needs,
-        order: impl Fn(usize) -> usize,
-    ) -> Self {
+    /// The same for the columns of B. Columns that fill the last block are zero.
+    pub(crate) fn new(format: Format, scale: Option<Format>, matrix: &Matrix<'_>, needs: Needs) -> Self {
         let Matrix { count, k, codes, .. } = *matrix;
         let (blocks, all) = (matrix.blocks(), count.div_ceil(W));
         let (floats, integers) = if needs == Needs::Floats { (all * k, 0) } else { (0, all * k) };
@@ -224,17 +215,24 @@ impl Columns {
             blocks,
             scales: vec![Scales::ONE; all * blocks],
         };
+        let (decoder, integers) = (format.decoder(), needs.integers(format));
         for column in 0..count {
             let (block, lane) = (column / W, column % W);
             let codes = &codes[column * k..][..k];
-            for at in 0..k {
-                let factor = format.unpack(codes[order(at)]);
-                if needs == Needs::Floats {
-                    columns.values[block * k + at][lane] = factor.value;
-                    columns.exponents[block * k + at][lane] = factor.exponent;
-                    columns.ranges[block].add(factor);
-                } else {
-                    columns.integers[block * k + at][lane] = needs.integer(factor.value);
+            if needs == Needs::Floats {
+                let values = &mut columns.values[block * k..][..k];
+                let exponents = &mut columns.exponents[block * k..][..k];
+                let mut range = columns.ranges[block];
+                for ((&code, values), exponents) in codes.iter().zip(values).zip(exponents) {
+                    let factor = decoder.unpack(code);
+                    values[lane] = factor.value;
+                    exponents[lane] = factor.exponent;
+                    range.add(factor);
+                }
+                columns.ranges[block] = range;
+            } else {
+                for (&code, places) in codes.iter().zip(&mut columns.integers[block * k..][..k]) {
+                    places[lane] = integers[code as usize & (integers.len() - 1)];
                 }
             }
             for at in 0..blocks {

@@ -68,7 +68,7 @@ impl Exponents {
         self.0.iter().all(|&it| it <= -4000 || (-100..=150).contains(&it))
     }
 
-    #[cfg(test)]
+    #[inline(always)]
     pub(crate) fn to_array(self) -> [i16; W] {
         self.0
     }

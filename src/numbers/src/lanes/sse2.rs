@@ -90,10 +90,13 @@ impl Exponents {
         move_mask_i8_m128i(bitor_m128i(unsuited(self.0[0]), unsuited(self.0[1]))) == 0
     }
 
-    #[cfg(test)]
+    #[inline(always)]
     pub(crate) fn to_array(self) -> [i16; W] {
-        let halves = self.0.map(<[i16; 8]>::from);
-        std::array::from_fn(|at| halves[at / 8][at % 8])
+        let mut exponents = [0; W];
+        let (halves, _) = exponents.as_chunks_mut::<8>();
+        halves[0] = <[i16; 8]>::from(self.0[0]);
+        halves[1] = <[i16; 8]>::from(self.0[1]);
+        exponents
     }
 }
 

@@ -64,14 +64,14 @@ fn number(format: Format, choice: Choice, random: u64) -> u32 {
         Choice::Near => spread(5),
         Choice::Far if (random >> 60) == 0 => 0,
         Choice::Far => spread(60),
-        Choice::Small => bits & (sign | ((1 << fraction) - 1)) | (random >> 32) as u32 % 4 << fraction,
+        Choice::Small => bits & (sign | ((1 << fraction) - 1)) | ((random >> 32) as u32 % 4) << fraction,
         Choice::Few => spread(2) & !(((1 << fraction) - 1) >> 1),
         Choice::Rare if (random >> 56) == 0 => bits & mask,
         Choice::Rare => spread(3),
     }
 }
 
-/// A source of numbers: a row of SplitMix64.
+/// A source of numbers: a row of `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -290,7 +290,7 @@ fn group(from: usize, product_at: impl Fn(usize) -> Number, scale: Number) -> Nu
     if all_zero || significand == 0 {
         return Number::Finite { significand: 0, fraction: 0, exponent: 0 };
     }
-    let significand = if sum == 0 { 1 } else { sum * significand << 50 };
+    let significand = if sum == 0 { 1 } else { (sum * significand) << 50 };
     Number::Finite { significand, fraction: fraction + 2 + 50, exponent }
 }
 
