@@ -350,3 +350,45 @@ fn the_exponent_of_a_zero_matters() {
     multiply.execute(&a, &b, &mut d, OldD::Zero).unwrap();
     assert_eq!(d, [0]);
 }
+
+/// docs/numbers.md has two examples and a bound.
+#[test]
+fn the_page_is_right() {
+    let multiply = Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::F16, Accumulator::F32);
+    let compute = |a: &[u32], b: &[u32], d: &mut [u32], old| {
+        let a = multiply.rows(&Matrix::new(1, a.len(), a)).unwrap();
+        let b = multiply.columns(&Matrix::new(1, b.len(), b)).unwrap();
+        multiply.execute(&a, &b, d, old).unwrap();
+        f32::from_bits(d[0])
+    };
+    // 2^24 and 15 ones: 2^12 is 0x6C00.
+    let mut codes = [0x3C00; 16];
+    codes[0] = 0x6C00;
+    assert_eq!(compute(&codes, &codes, &mut [0], OldD::Zero), 16_777_230.0);
+    codes[1..].fill(0);
+    (codes[1], codes[2]) = (0x3C00, 0x3800);
+    assert_eq!(compute(&codes, &codes, &mut [0], OldD::Zero), 16_777_216.0);
+
+    let mut random = Random(7);
+    let mut largest = 0.0_f64;
+    for choice in [Choice::Near, Choice::Far] {
+        for _ in 0..50 {
+            let (mut d, mut exact, mut total) = ([0], 0.0, 0.0);
+            let steps = 40;
+            for _ in 0..steps {
+                let [a, b] = [0; 2].map(|_| [0; 16].map(|_: u32| number(Format::F16, choice, random.next())));
+                compute(&a, &b, &mut d, OldD::Read { scale: 0 });
+                for (a, b) in a.into_iter().zip(b) {
+                    let product = f64::from(Format::F16.decode(a)) * f64::from(Format::F16.decode(b));
+                    exact += product;
+                    total += product.abs();
+                }
+            }
+            let bound = f64::from(steps) * (17.0 / 4.0 + 1.0) * 2_f64.powi(-23) * total;
+            let error = (f64::from(f32::from_bits(d[0])) - exact).abs();
+            assert!(error <= bound, "{error} is above {bound}");
+            largest = largest.max(error / bound);
+        }
+    }
+    assert!(largest > 1e-3, "the bound is far too large: errors are at most {largest} of it");
+}
