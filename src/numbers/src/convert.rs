@@ -57,14 +57,8 @@ impl Format {
                 sign | parameters.magnitude(magnitude, direction(rounding, negative), overflow)
             }
         };
-        // The ignored bits of the register are 0, but for NaN, which has all bits set.
-        if self != Self::Tf32 {
-            bits
-        } else if value.is_nan() {
-            0x7FFF_FFFF
-        } else {
-            bits << 13
-        }
+        // The ignored bits of the register are 0.
+        if self == Self::Tf32 { bits << 13 } else { bits }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Formats: what bits mean, and what numbers become.
 
+use std::fs;
+use std::path::Path;
+
 use ptx_numbers::{Format, Overflow, Rounding};
 
 use crate::reference::{Number, decode};
@@ -138,7 +141,7 @@ fn what_is_no_number_of_the_format() {
     assert_eq!(saturated(Format::Ue8m0, f64::NAN), 0xFF);
     assert_eq!(unbounded(Format::F16, f64::NAN), 0x7FFF);
     assert_eq!(unbounded(Format::F32, f64::NAN), 0x7FFF_FFFF);
-    assert_eq!(unbounded(Format::Tf32, f64::NAN), 0x7FFF_FFFF);
+    assert_eq!(unbounded(Format::Tf32, f64::NAN), 0x7FFF_E000);
     assert_eq!(saturated(Format::E5m2, f64::NEG_INFINITY), 0xFB);
     assert_eq!(unbounded(Format::E5m2, f64::NEG_INFINITY), 0xFC);
     assert_eq!(unbounded(Format::E4m3, f64::INFINITY), 0x7F);
@@ -166,5 +169,42 @@ fn powers_of_two() {
     for (value, down, up) in cases {
         assert_eq!(Format::Ue8m0.encode(value, Rounding::TowardsZero, Overflow::Saturate), down, "{value}");
         assert_eq!(Format::Ue8m0.encode(value, Rounding::TowardsPositive, Overflow::Saturate), up, "{value}");
+    }
+}
+
+/// What conversions an H100 computes, as fixtures/hardware/arithmetic.txt has recorded them.
+#[test]
+fn conversions_of_an_h100() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hardware/arithmetic.txt");
+    let text = fs::read_to_string(path).unwrap();
+    // Opcode, format, rounding, overflow, and whether the lower half comes from a second source.
+    let forms = [
+        ("cvt.rn.f16.f32", Format::F16, Rounding::NearestEven, Overflow::Infinity, false),
+        ("cvt.rz.f16.f32", Format::F16, Rounding::TowardsZero, Overflow::Infinity, false),
+        ("cvt.rp.f16.f32", Format::F16, Rounding::TowardsPositive, Overflow::Infinity, false),
+        ("cvt.rn.bf16.f32", Format::Bf16, Rounding::NearestEven, Overflow::Infinity, false),
+        ("cvt.rz.bf16.f32", Format::Bf16, Rounding::TowardsZero, Overflow::Infinity, false),
+        ("cvt.rp.bf16.f32", Format::Bf16, Rounding::TowardsPositive, Overflow::Infinity, false),
+        ("cvt.rn.tf32.f32", Format::Tf32, Rounding::NearestEven, Overflow::Infinity, false),
+        ("cvt.rz.tf32.f32", Format::Tf32, Rounding::TowardsZero, Overflow::Infinity, false),
+        ("cvt.rn.satfinite.e4m3x2.f32", Format::E4m3, Rounding::NearestEven, Overflow::Saturate, true),
+        ("cvt.rn.satfinite.e5m2x2.f32", Format::E5m2, Rounding::NearestEven, Overflow::Saturate, true),
+    ];
+    for (opcode, format, rounding, overflow, is_pair) in forms {
+        let mut seen = 0;
+        let lines = text.lines().skip_while(|line| !line.starts_with(&format!("> {opcode} | ")));
+        for line in lines.skip(1).take_while(|line| !line.starts_with('>')) {
+            let words: Vec<u32> =
+                line.split(' ').map(|word| u32::from_str_radix(word, 16).unwrap()).collect();
+            let convert = |bits| format.encode(f64::from(f32::from_bits(bits)), rounding, overflow);
+            let (ours, theirs) = match words[..] {
+                [first, second, theirs] if is_pair => (convert(first) << 8 | convert(second), theirs),
+                [source, theirs] if !is_pair => (convert(source), theirs),
+                _ => panic!("{line}"),
+            };
+            assert_eq!(ours, theirs, "{opcode}: {line}");
+            seen += 1;
+        }
+        assert!(seen >= 32, "{opcode} has {seen} lines");
     }
 }
