@@ -1,7 +1,7 @@
 //! The old D as a term of a sum, and the sum as the new D.
 
 use crate::format::{Format, ZERO_EXPONENT, two_to};
-use crate::lanes::{Exponents, Floats, W};
+use crate::lanes::{Exponents, Floats, Sums, W};
 use crate::multiply::OldD;
 use crate::rule::SumRounding;
 
@@ -39,17 +39,17 @@ impl Terms {
         }
     }
 
-    /// The same for any D, as arrays.
+    /// The same for any D, in f64.
     #[inline(always)]
-    pub(crate) fn arrays(bits: &[u32; W], old: OldD, rounding: SumRounding) -> ([f64; W], [i16; W]) {
+    pub(crate) fn wide(bits: &[u32; W], old: OldD, rounding: SumRounding) -> (Sums, Exponents) {
         let (mut values, mut exponents) = ([0.0; W], [ZERO_EXPONENT; W]);
         match old {
-            OldD::Zero => {}
+            OldD::Zero => return (Sums::zero(), Exponents::splat(ZERO_EXPONENT)),
             OldD::Read { scale: 0 } if rounding == SumRounding::F32TowardsZero => {
-                exponents = Floats::from_bits(bits).exponents().to_array();
                 for j in 0..W {
                     values[j] = f64::from(f32::from_bits(bits[j]));
                 }
+                return (Sums::load(&values), Floats::from_bits(bits).exponents());
             }
             OldD::Read { .. } => {
                 for j in 0..W {
@@ -57,7 +57,7 @@ impl Terms {
                 }
             }
         }
-        (values, exponents)
+        (Sums::load(&values), Exponents::load(&exponents))
     }
 
     /// Value and exponent of one element.
@@ -144,14 +144,4 @@ fn nearest_f16(sum: f64) -> u32 {
 #[inline(always)]
 pub(crate) const fn f64_two_to(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
-}
-
-/// A number without its fraction, if it is below 2^52.
-#[inline(always)]
-pub(crate) fn truncate(number: f64) -> f64 {
-    const TOP: f64 = f64_two_to(52);
-    let magnitude = number.abs();
-    let rounded = (magnitude + TOP) - TOP;
-    let cut = if rounded > magnitude { rounded - 1.0 } else { rounded };
-    cut.copysign(number)
 }

@@ -88,7 +88,7 @@ impl Part<'_> {
             largest = largest.max(columns.plus(Exponents::splat(exponent)));
         }
         let limit = largest.plus(shift).max(old_exponents);
-        if !limit.are_suited() || !old.are_finite() {
+        if !limit.are_suited(-100) || !old.are_finite() {
             return false;
         }
         // With D in f32, the exponent of a zero is below all that are suited.

@@ -1,10 +1,10 @@
 //! Tiles of `.kind::mxf4` and `.kind::mxf4nvf4`: exact sums of 16 products, scaled, and then summed with D.
 
-use crate::accumulator::{Terms, f64_two_to, round, round_any, truncate};
-use crate::lanes::W;
+use crate::accumulator::{Terms, round, round_any};
+use crate::lanes::{Exponents, Sums, W};
 use crate::multiply::OldD;
 use crate::operand::{Columns, Rows};
-use crate::rule::FusedSum;
+use crate::rule::{FusedSum, SumRounding};
 
 /// How many products are summed exactly.
 pub(crate) const GROUP: usize = 16;
@@ -26,6 +26,9 @@ pub(crate) fn tile(sum: FusedSum, (a, b): (&Rows, &Columns), d: &mut [u32], old:
     }
 }
 
+/// The most groups of an instruction: K is at most 256.
+const MOST: usize = 16;
+
 /// The sums of a row of A with a block of columns of B.
 fn part(
     sum: FusedSum,
@@ -36,77 +39,76 @@ fn part(
     negate: bool,
 ) {
     let sign = if negate { -QUARTER } else { QUARTER };
-    let (old, mut largest) = Terms::arrays(d, old, sum.rounding);
-    for j in 0..W {
-        largest[j] = largest[j].max(sum.zero_exponent);
-    }
-    let groups = a.k / GROUP;
-    // What is not finite: a scale that is NaN, or D.
-    let mut special = [0.0; W];
-    // The terms, without and with the exponents. There are at most `MOST` of them.
-    let mut scaled = [[0.0; W]; MOST];
-    for (group, scaled) in scaled.iter_mut().enumerate().take(groups) {
-        let (total, any) = group_sums((a, row), (b, block), group);
+    let (old, exponents) = Terms::wide(d, old, sum.rounding);
+    let mut largest = exponents.max(Exponents::splat(sum.zero_exponent));
+    let groups = (a.k / GROUP).min(MOST);
+    let scales = |group: usize| {
         let of_a = &a.scales[row * a.blocks + group * a.blocks / groups];
-        let of_b = &b.scales[block * b.blocks + group * b.blocks / groups];
-        for j in 0..W {
-            let scale = of_a.values[0] * sign * of_b.values[j];
-            scaled[j] = f64::from(total[j]) * scale;
-            special[j] += scale * 0.0;
-            let exponent = if any[j] == 0 { i16::MIN } else { of_a.exponents[0] + of_b.exponents[j] };
-            largest[j] = largest[j].max(exponent);
-        }
+        (of_a, &b.scales[block * b.blocks + group * b.blocks / groups])
+    };
+    let mut terms = [Sums::zero(); MOST];
+    let mut finite = true;
+    for (group, term) in terms[..groups].iter_mut().enumerate() {
+        let (total, any) = group_sums((a, row), (b, block), group);
+        let (of_a, of_b) = scales(group);
+        *term = Sums::scaled(total, of_a.values[0] * sign, &of_b.values);
+        let exponents = Exponents::load(&of_b.exponents).plus(Exponents::splat(of_a.exponents[0]));
+        largest = largest.max(exponents.unless_zero(any));
+        finite &= of_a.finite && of_b.finite;
     }
-    let (mut unit, mut back) = ([0.0; W], [0.0; W]);
+    let exponent = Exponents::splat(i16::from(sum.fraction_bits)).minus(largest);
+    let mut total = Sums::zero();
+    for term in terms[..groups].iter().chain([&old]) {
+        total.add_cut(term.multiplied(exponent));
+    }
+    let total = total.multiplied(Exponents::splat(0).minus(exponent));
+    // What is not finite: a scale that is NaN, or D.
+    let old = old.to_array();
+    finite &= old.iter().all(|value| value.is_finite());
+    // So that the last of 35 bits is no subnormal number of f32.
+    if finite && largest.are_suited(-90) && sum.rounding == SumRounding::F32TowardsZero {
+        total.cut(d);
+        return;
+    }
+    round(&total.to_array(), sum.rounding, d);
     for j in 0..W {
-        let exponent = i32::from(i16::from(sum.fraction_bits) - largest[j]);
-        (unit[j], back[j]) = (f64_two_to(exponent), f64_two_to(-exponent));
-    }
-    let mut total = [0.0; W];
-    for scaled in scaled.iter().take(groups).chain([&old]) {
-        for j in 0..W {
-            total[j] += truncate(scaled[j] * unit[j]);
-        }
-    }
-    for j in 0..W {
-        total[j] *= back[j];
-    }
-    round(&total, sum.rounding, d);
-    for j in 0..W {
-        let special = special[j] + old[j];
+        let special = (0..groups).fold(old[j], |special, group| {
+            let (of_a, of_b) = scales(group);
+            special + of_a.values[0] * of_b.values[j] * 0.0
+        });
         if !special.is_finite() {
             d[j] = round_any(special, sum.rounding);
         }
     }
 }
 
-/// The most groups of an instruction: K is at most 256.
-const MOST: usize = 16;
-
-/// The sums of a group, and whether it has a product that is not zero.
+/// The sums of a group, and what is zero if all its products are.
 #[inline(always)]
-fn group_sums((a, row): (&Rows, usize), (b, block): (&Columns, usize), group: usize) -> ([i16; W], [i16; W]) {
+fn group_sums(
+    (a, row): (&Rows, usize),
+    (b, block): (&Columns, usize),
+    group: usize,
+) -> (Exponents, Exponents) {
     let from = group * GROUP;
     let factors = &a.integers[row * a.k + from..][..GROUP];
     let columns = &b.integers[block * b.k..][..b.k];
-    let (mut total, mut any) = ([0_i16; W], [0_i16; W]);
+    let (mut total, mut any) = (Exponents::splat(0), Exponents::splat(0));
     let mut add = |factor: i16, columns: &[i16; W]| {
-        for j in 0..W {
-            let product = factor * columns[j];
-            total[j] += product;
-            any[j] |= product;
-        }
+        let products = Exponents::load(columns).times(Exponents::splat(factor));
+        total = total.plus(products);
+        any = any.or(products);
     };
     match &a.indices {
         None => {
-            for (&factor, columns) in factors.iter().zip(&columns[from..from + GROUP]) {
-                add(factor, columns);
+            let columns = &columns[from..][..GROUP];
+            for at in 0..GROUP {
+                add(factors[at], &columns[at]);
             }
         }
         Some(indices) => {
             let indices = &indices[row * a.k + from..][..GROUP];
-            for (&factor, &index) in factors.iter().zip(indices) {
-                add(factor, &columns[usize::from(index)]);
+            for at in 0..GROUP {
+                add(factors[at], &columns[usize::from(indices[at])]);
             }
         }
     }

@@ -54,8 +54,22 @@ mod tests {
                     let (mut cut, all) = ([0; W], sums.multiplied(Exponents::splat(0).minus(exponent)));
                     all.cut(&mut cut);
                     let plain = exponents.plus(Exponents::load(&shifts)).min(Exponents::splat(90));
-                    let suited = [plain.are_suited(), limit.are_suited(), exponents.are_suited()];
-                    (exponents.to_array(), plain.to_array(), suited, old.are_finite(), all.to_array(), cut)
+                    let suited = [plain, limit, exponents].map(|it| it.are_suited(-100));
+                    let products = exponents.times(Exponents::load(&shifts));
+                    let masked = limit.unless_zero(products.or(Exponents::splat(0)));
+                    let mut terms = Sums::zero();
+                    terms.add_cut(Sums::scaled(products, 0.75, &all.to_array()));
+                    terms.add_cut(Sums::load(&[-1.75; W]));
+                    let more = (products.to_array(), masked.to_array(), terms.to_array());
+                    (
+                        more,
+                        exponents.to_array(),
+                        plain.to_array(),
+                        suited,
+                        old.are_finite(),
+                        all.to_array(),
+                        cut,
+                    )
                 }};
             }
             assert_eq!(compute!(sse2), compute!(portable), "{bits:08x?}");

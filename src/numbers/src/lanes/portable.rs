@@ -56,19 +56,35 @@ impl Exponents {
         self.zip(other, i16::min)
     }
 
+    #[inline(always)]
+    pub(crate) fn times(self, other: Self) -> Self {
+        self.zip(other, i16::wrapping_mul)
+    }
+
+    #[inline(always)]
+    pub(crate) fn or(self, other: Self) -> Self {
+        self.zip(other, |a, b| a | b)
+    }
+
+    /// With [`ZERO_EXPONENT`] added where `other` is zero.
+    #[inline(always)]
+    pub(crate) fn unless_zero(self, other: Self) -> Self {
+        self.zip(other, |exponent, it| if it == 0 { exponent + ZERO_EXPONENT } else { exponent })
+    }
+
     /// 2^exponent of each, from -126 to 127.
     #[inline(always)]
     pub(crate) fn powers(self) -> Floats {
         Floats(self.0.map(|exponent| two_to(i32::from(exponent))))
     }
 
-    /// Whether each is from -100 to 150, or that of a zero.
+    /// Whether each is from `lowest` to 150, or that of a zero.
     #[inline(always)]
-    pub(crate) fn are_suited(self) -> bool {
-        self.0.iter().all(|&it| it <= -4000 || (-100..=150).contains(&it))
+    pub(crate) fn are_suited(self, lowest: i16) -> bool {
+        self.0.iter().all(|&it| it <= -4000 || (lowest..=150).contains(&it))
     }
 
-    #[inline(always)]
+    #[cfg(all(test, target_arch = "x86_64"))]
     pub(crate) fn to_array(self) -> [i16; W] {
         self.0
     }
@@ -130,6 +146,25 @@ impl Sums {
     #[inline(always)]
     pub(crate) fn zero() -> Self {
         Self([0.0; W])
+    }
+
+    #[inline(always)]
+    pub(crate) fn load(values: &[f64; W]) -> Self {
+        Self(*values)
+    }
+
+    /// The integers of `integers`, multiplied by `factor` and by `factors`.
+    #[inline(always)]
+    pub(crate) fn scaled(integers: Exponents, factor: f64, factors: &[f64; W]) -> Self {
+        Self(std::array::from_fn(|j| f64::from(integers.0[j]) * (factor * factors[j])))
+    }
+
+    /// Adds others without their fractions. They are below 2^51.
+    #[inline(always)]
+    pub(crate) fn add_cut(&mut self, others: Self) {
+        for j in 0..W {
+            self.0[j] += others.0[j].trunc();
+        }
     }
 
     /// Multiplied by a power of two each.

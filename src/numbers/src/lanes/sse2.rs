@@ -3,18 +3,20 @@
 //! The functions do what those of `portable.rs` do.
 
 use safe_arch::{
-    add_i16_m128i, add_i32_m128i, add_m128d, bitand_m128d, bitand_m128i, bitor_m128i,
-    cast_to_m128_from_m128i, cast_to_m128d_from_m128i, cast_to_m128i_from_m128, cmp_eq_mask_i16_m128i,
-    cmp_eq_mask_i32_m128i, cmp_gt_mask_i16_m128i, convert_to_m128_from_m128d,
-    convert_to_m128d_from_lower2_i32_m128i, load_unaligned_m128, m128, m128d, m128i, max_i16_m128i,
-    min_i16_m128i, move_low_high_m128, move_mask_i8_m128i, mul_m128, mul_m128d, pack_i32_to_i16_m128i,
-    set_splat_i16_m128i, set_splat_i64_m128i, set_splat_m128, shl_imm_u16_m128i, shl_imm_u32_m128i,
-    shr_imm_u32_m128i, shuffle_ai_f32_all_m128i, store_unaligned_m128d, sub_i16_m128i,
-    truncate_m128_to_m128i, unpack_high_i16_m128i, unpack_high_i32_m128i, unpack_low_i16_m128i,
-    unpack_low_i32_m128i, zeroed_m128d, zeroed_m128i,
+    add_i16_m128i, add_i32_m128i, add_m128d, bitand_m128d, bitand_m128i, bitandnot_m128d, bitor_m128d,
+    bitor_m128i, cast_to_m128_from_m128i, cast_to_m128d_from_m128i, cast_to_m128i_from_m128,
+    cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, cmp_gt_mask_i16_m128i, cmp_gt_mask_m128d,
+    convert_to_m128_from_m128d, convert_to_m128d_from_lower2_i32_m128i, load_unaligned_m128,
+    load_unaligned_m128d, m128, m128d, m128i, max_i16_m128i, min_i16_m128i, move_low_high_m128,
+    move_mask_i8_m128i, mul_i16_keep_low_m128i, mul_m128, mul_m128d, pack_i32_to_i16_m128i,
+    set_splat_i16_m128i, set_splat_i64_m128i, set_splat_m128, set_splat_m128d, shl_imm_u16_m128i,
+    shl_imm_u32_m128i, shr_imm_i32_m128i, shr_imm_u32_m128i, shuffle_ai_f32_all_m128i, store_unaligned_m128d,
+    sub_i16_m128i, sub_m128d, truncate_m128_to_m128i, unpack_high_i16_m128i, unpack_high_i32_m128i,
+    unpack_low_i16_m128i, unpack_low_i32_m128i, zeroed_m128d, zeroed_m128i,
 };
 
 use super::W;
+use crate::accumulator::f64_two_to;
 use crate::format::ZERO_EXPONENT;
 
 #[derive(Clone, Copy)]
@@ -67,6 +69,25 @@ impl Exponents {
     }
 
     #[inline(always)]
+    pub(crate) fn times(self, other: Self) -> Self {
+        self.zip(other, mul_i16_keep_low_m128i)
+    }
+
+    #[inline(always)]
+    pub(crate) fn or(self, other: Self) -> Self {
+        self.zip(other, bitor_m128i)
+    }
+
+    #[inline(always)]
+    pub(crate) fn unless_zero(self, other: Self) -> Self {
+        let zero = |it| {
+            let mask = cmp_eq_mask_i16_m128i(it, zeroed_m128i());
+            bitand_m128i(mask, set_splat_i16_m128i(ZERO_EXPONENT))
+        };
+        self.plus(Self([zero(other.0[0]), zero(other.0[1])]))
+    }
+
+    #[inline(always)]
     pub(crate) fn powers(self) -> Floats {
         // Sign, exponent field and the first bits of the fraction are the upper 16 bits.
         let [low, high] = self.plus(Self::splat(127)).0;
@@ -81,16 +102,16 @@ impl Exponents {
     }
 
     #[inline(always)]
-    pub(crate) fn are_suited(self) -> bool {
+    pub(crate) fn are_suited(self, lowest: i16) -> bool {
         let unsuited = |it| {
-            let small = cmp_gt_mask_i16_m128i(set_splat_i16_m128i(-100), it);
+            let small = cmp_gt_mask_i16_m128i(set_splat_i16_m128i(lowest), it);
             let small = bitand_m128i(small, cmp_gt_mask_i16_m128i(it, set_splat_i16_m128i(-4000)));
             bitor_m128i(small, cmp_gt_mask_i16_m128i(it, set_splat_i16_m128i(150)))
         };
         move_mask_i8_m128i(bitor_m128i(unsuited(self.0[0]), unsuited(self.0[1]))) == 0
     }
 
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn to_array(self) -> [i16; W] {
         let mut exponents = [0; W];
         let (halves, _) = exponents.as_chunks_mut::<8>();
@@ -175,6 +196,49 @@ impl Sums {
     #[inline(always)]
     pub(crate) fn zero() -> Self {
         Self([zeroed_m128d(); 8])
+    }
+
+    #[inline(always)]
+    pub(crate) fn load(values: &[f64; W]) -> Self {
+        let mut sums = Self::zero();
+        let (pairs, _) = values.as_chunks::<2>();
+        for at in 0..8 {
+            sums.0[at] = load_unaligned_m128d(&pairs[at]);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    pub(crate) fn scaled(integers: Exponents, factor: f64, factors: &[f64; W]) -> Self {
+        let (mut sums, factor) = (Self::load(factors), set_splat_m128d(factor));
+        for half in 0..2 {
+            let it = integers.0[half];
+            // Each in the upper half of 32 bits, from where it is shifted with its sign.
+            let quarters = [unpack_low_i16_m128i(it, it), unpack_high_i16_m128i(it, it)];
+            for quarter in 0..2 {
+                let low = shr_imm_i32_m128i::<16>(quarters[quarter]);
+                let high = shuffle_ai_f32_all_m128i::<0b1110>(low);
+                let at = 4 * half + 2 * quarter;
+                for (at, pair) in [(at, low), (at + 1, high)] {
+                    let factors = mul_m128d(sums.0[at], factor);
+                    sums.0[at] = mul_m128d(convert_to_m128d_from_lower2_i32_m128i(pair), factors);
+                }
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    pub(crate) fn add_cut(&mut self, others: Self) {
+        let (sign, top, one) = (set_splat_m128d(-0.0), set_splat_m128d(f64_two_to(52)), set_splat_m128d(1.0));
+        for at in 0..8 {
+            let it = others.0[at];
+            let magnitude = bitandnot_m128d(sign, it);
+            // To the nearest integer, and one less if that is larger.
+            let nearest = sub_m128d(add_m128d(magnitude, top), top);
+            let cut = sub_m128d(nearest, bitand_m128d(cmp_gt_mask_m128d(nearest, magnitude), one));
+            self.0[at] = add_m128d(self.0[at], bitor_m128d(cut, bitand_m128d(it, sign)));
+        }
     }
 
     #[inline(always)]
