@@ -32,7 +32,7 @@
 //!  descriptor, host, layout        fields to bits and back; the PTX in files of other languages; the white space
 //!  arithmetic, syntax              what instructions compute: of numbers, and of what is known of numbers; text to tree
 //!  isa                             facts: two tables of instructions, and all the other tables
-//!  text                            source texts, places in them, and the types that all share
+//!  numbers, text                   what tensor cores compute; source texts, places in them, and the types that all share
 //! ```
 //!
 //! - [`isa`] looks at no program. [`isa::tensor`] is *the* table of tcgen05, [`isa::generic`] that of
@@ -43,6 +43,7 @@
 //!   kept, and what is silenced takes no room among them.
 //! - `src/arithmetic` has the one meaning of each instruction that computes registers from registers: the machine
 //!   executes it on the lanes of a warp, and the analyses on the domains in which they know something of a register.
+//! - `src/numbers` has the arithmetic of tensor cores: formats, and multiplies bit for bit, with who vouches for them.
 //! - `src/resolve` makes a [`Unit`]: all that follows reads it, and nothing changes it.
 //! - `src/analysis/src/lib.rs` says which analysis answers which question.
 //! - `src/checker/src/rules.rs` is the list of rules. To see what a rule looks like, open any.
