@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::field::{Field, Known, Layout};
 use super::instruction::{
-    A, B, DTYPE, Format, K, M, MAX_SHIFT, N, SCALE, SCALE_IDS, SELECTOR, SPARSE, TRANSPOSE_A, TRANSPOSE_B,
+    A, B, DTYPE, Format, K, M, MAX_SHIFT, N, NEGATE_A, NEGATE_B, SATURATE, SCALE, SCALE_IDS, SELECTOR,
+    SPARSE, TRANSPOSE_A, TRANSPOSE_B,
 };
 use super::{Check, Features, Generation, Problem, Reason, check_fields};
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
@@ -68,6 +69,18 @@ pub struct Facts {
     pub transpose_b: Option<bool>,
     /// Whether A is sparse.
     pub sparse: Option<bool>,
+    /// The type of D; of block-scaled kinds, it is f32.
+    pub d: Option<AccumulatorType>,
+    /// Whether A is negated.
+    pub negate_a: Option<bool>,
+    /// Whether B is negated.
+    pub negate_b: Option<bool>,
+    /// Whether an integer sum is clamped to 32 bits.
+    pub saturates: Option<bool>,
+    /// The type of the scale factors.
+    pub scale: Option<ScaleType>,
+    /// The scale factor ids of A and B.
+    pub scale_ids: Option<(u32, u32)>,
 }
 
 /// What the known bits of a word say.
@@ -89,6 +102,15 @@ pub fn facts(kind: Kind, generation: Generation, word: Known) -> Facts {
         transpose_a: flag(TRANSPOSE_A),
         transpose_b: flag(TRANSPOSE_B),
         sparse,
+        d: match layout.field(DTYPE) {
+            Some(_) => known(DTYPE).and_then(|(field, raw)| field.name_of(raw)?.parse().ok()),
+            None => Some(AccumulatorType::F32),
+        },
+        negate_a: flag(NEGATE_A),
+        negate_b: flag(NEGATE_B),
+        saturates: flag(SATURATE),
+        scale: known(SCALE).and_then(|(field, raw)| field.name_of(raw)?.parse().ok()),
+        scale_ids: number(SCALE_IDS[0]).zip(number(SCALE_IDS[1])),
     }
 }
 

@@ -24,5 +24,6 @@ pub mod sections;
 pub mod special_registers;
 pub mod targets;
 pub mod tensor;
+pub mod tensor_cells;
 pub mod tensor_memory;
 pub mod vocabulary;

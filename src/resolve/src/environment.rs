@@ -68,6 +68,11 @@ impl Environment {
         self.judges.first().map_or(Features::ANY, |judge| judge.features)
     }
 
+    /// The number of the first target.
+    pub fn sm(&self) -> Option<u16> {
+        Some(self.targets.first()?.first()?.value.sm)
+    }
+
     /// The Tensor Memory that every target has: the smallest of the targets', but of a set of
     /// targets of which one will do, the largest.
     pub fn tensor_memory(&self) -> TensorMemory {

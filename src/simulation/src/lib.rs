@@ -182,6 +182,7 @@ pub struct Kernel<'u> {
     function: u32,
     program: Program,
     features: Features,
+    target: ptx_numbers::Target,
 }
 
 impl std::fmt::Debug for Kernel<'_> {
@@ -202,6 +203,7 @@ pub struct Kernels<'u> {
     by_name: FxHashMap<&'u str, u32>,
     shared: Shared<'u>,
     features: Features,
+    target: ptx_numbers::Target,
 }
 
 impl<'u> Kernels<'u> {
@@ -211,15 +213,23 @@ impl<'u> Kernels<'u> {
         for (function, it) in unit.module.bodies().filter(|(_, it)| it.is_entry) {
             by_name.entry(unit.source.slice(it.name)).or_insert(function);
         }
-        let features = Environment::new(unit, None, &[]).features();
-        Self { unit, by_name, shared: Shared::new(unit), features }
+        let environment = Environment::new(unit, None, &[]);
+        let (features, target) = (environment.features(), target_of(environment.sm()));
+        Self { unit, by_name, shared: Shared::new(unit), features, target }
     }
 
     /// Lowers the first kernel of this name.
     pub fn kernel(&self, name: &str) -> Option<Kernel<'u>> {
         let function = *self.by_name.get(name)?;
         let program = program::lower(&self.shared, function);
-        Some(Kernel { unit: self.unit, progress: None, function, program, features: self.features })
+        Some(Kernel {
+            unit: self.unit,
+            progress: None,
+            function,
+            program,
+            features: self.features,
+            target: self.target,
+        })
     }
 }
 
@@ -604,6 +614,7 @@ impl<'u> Kernel<'u> {
             is_assumed: assumes.is_some(),
             assumes: assumes.or_else(|| launch.assume_zeros.then(launch::Assumption::zeros)),
             features: self.features,
+            target: self.target,
             records: settings.records,
             is_one_of_several: false,
             progress: self.progress.map(|progress| {
@@ -798,3 +809,19 @@ fn clusters(launch: &Launch) -> u64 {
 
 /// What needs more memory is not run: 16 CTAs of 1024 threads with 5000 registers each take half of it.
 const MOST_BYTES: u64 = 3 << 29;
+
+/// The target whose arithmetic is computed; the first that has it, if the module does not say.
+const fn target_of(sm: Option<u16>) -> ptx_numbers::Target {
+    use ptx_numbers::Target;
+    match sm {
+        Some(80..=88) => Target::Sm80,
+        Some(89) => Target::Sm89,
+        Some(90) => Target::Sm90,
+        Some(101) => Target::Sm101,
+        Some(103) => Target::Sm103,
+        Some(107) => Target::Sm107,
+        Some(110) => Target::Sm110,
+        Some(120..) => Target::Sm120,
+        Some(_) | None => Target::Sm100,
+    }
+}

@@ -17,6 +17,7 @@ mod barrier;
 mod boxes;
 mod bulk;
 mod calls;
+mod cells;
 mod cta_barrier;
 mod deadlock;
 mod descriptors;
@@ -30,6 +31,7 @@ mod operation;
 mod order;
 mod phases;
 mod places;
+mod product;
 mod races;
 mod recording;
 mod step;
@@ -84,6 +86,7 @@ pub(crate) struct Conditions<'p> {
     /// What is taken for values that nobody has said.
     pub(crate) assumes: Option<Assumption>,
     pub(crate) features: Features,
+    pub(crate) target: ptx_numbers::Target,
     /// Whether what happens is kept.
     pub(crate) records: bool,
     /// Whether other clusters may write what this one waits for.
@@ -190,6 +193,7 @@ pub(crate) struct Machine<'p> {
     assumed_buffers: FxHashMap<u64, u64>,
     budget: u64,
     features: Features,
+    target: ptx_numbers::Target,
     ctas: Vec<Cta>,
     warps: Vec<Warp>,
     strands: Vec<Strand>,
@@ -315,6 +319,7 @@ impl<'p> Machine<'p> {
             assumed_buffers: FxHashMap::default(),
             budget: conditions.budget,
             features: conditions.features,
+            target: conditions.target,
             ctas: Vec::new(),
             warps: Vec::new(),
             strands: Vec::new(),

@@ -6,7 +6,7 @@
 
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
-use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize};
+use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
 
 mod arguments;
@@ -673,6 +673,8 @@ pub(crate) enum Tensor {
     Copy {
         pair: bool,
         shape: CpShape,
+        multicast: Option<WarpMulticast>,
+        is_decompressed: bool,
         address: Address,
         descriptor: Operand,
     },
@@ -708,6 +710,12 @@ pub(crate) struct Multiply {
     pub(crate) scales: Option<[Address; 2]>,
     pub(crate) zero_column_mask: Option<Operand>,
     pub(crate) enable_input: (Operand, bool),
+    /// Whether B is read through a lookup table.
+    pub(crate) is_looked_up: bool,
+    /// The words of the lanes of D that are left alone.
+    pub(crate) disabled: Slice,
+    /// By which power of two D is divided.
+    pub(crate) scale_input: Option<Operand>,
 }
 
 /// Where matrix A is.

@@ -22,6 +22,17 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
+    /// That of the descriptor of a matrix in shared memory; a reserved one counts as none.
+    pub const fn of_descriptor(word: u64) -> Self {
+        match word >> 61 {
+            1 => Self::Bytes128Atom32,
+            2 => Self::Bytes128,
+            4 => Self::Bytes64,
+            6 => Self::Bytes32,
+            _ => Self::None,
+        }
+    }
+
     /// Where a byte is that would be at an address in shared memory. What counts is the address: a
     /// pattern starts at a multiple of 256, 512 or 1024 bytes, wherever the matrix does.
     pub const fn apply(self, address: u32) -> u32 {

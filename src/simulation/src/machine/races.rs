@@ -201,7 +201,10 @@ impl Machine<'_> {
         }
         if let Some(arrival) = self.arrivals_of_lanes.get(&other.agent) {
             finding = finding
-                .label(*arrival, "one thread of that warp arrives here, and releases what it has stored itself")
+                .label(
+                    *arrival,
+                    "one thread of that warp arrives here, and releases what it has stored itself",
+                )
                 .note(OTHER_LANES);
         }
         // Only the fence is missing where something orders them.

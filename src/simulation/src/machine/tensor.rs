@@ -1,8 +1,9 @@
 //! Tensor Memory and the tensor core.
 
 use super::access::ASSUMED_RESULTS;
+use super::cells::Cells;
 use super::places::if_not_converted;
-use super::tensor_core::Work;
+use super::tensor_core::{Effect, Work};
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
 use crate::arithmetic::Lanes;
@@ -10,6 +11,7 @@ use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::asynchrony;
+use crate::isa::tensor_cells::RegisterCell;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::program::{Address, Operand, Slice, Step, Tensor};
@@ -40,9 +42,7 @@ pub(super) struct TensorMemory {
     pub(super) shadow: Shadow,
     /// By column: the groups that were written.
     pub(super) written: Vec<u8>,
-    /// By column: what each lane holds, and which of these are known.
-    pub(super) values: Vec<[u32; LANES as usize]>,
-    pub(super) known: Vec<u128>,
+    pub(super) cells: Cells,
 }
 
 /// Columns that were freed: by whom, when, and what was known then.
@@ -78,6 +78,23 @@ pub(super) struct Region {
     pub(super) columns: u32,
 }
 
+/// The cells that a load or a store moves.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    cta: u32,
+    /// The lane of the address.
+    row: u32,
+    /// The column of the address, and that of the second half of `.16x32bx2`.
+    columns: [u32; 2],
+    form: (LdShape, Num, bool),
+}
+
+/// The first columns of regions, of which there are one or two.
+fn moved_columns(regions: &[Region]) -> [u32; 2] {
+    let column = |region: Option<&Region>| region.map_or(0, |region| region.column);
+    [column(regions.first()), column(regions.get(1))]
+}
+
 impl Freed {
     /// Whether some of these columns are among them.
     pub(super) fn meets(&self, column: u32, columns: u32) -> bool {
@@ -95,8 +112,7 @@ impl TensorMemory {
             relinquished: None,
             shadow: Shadow::new(sizes.columns * GROUPS * GRANULE),
             written: vec![0; sizes.columns as usize],
-            values: Vec::new(),
-            known: vec![0; sizes.columns as usize],
+            cells: Cells::default(),
         }
     }
 
@@ -176,9 +192,10 @@ impl Machine<'_> {
                     warp.clock.learn(agent, warp.tensor.stored);
                 }
             }
-            Tensor::Copy { pair, shape, address, descriptor } => {
+            Tensor::Copy { pair, shape, multicast, is_decompressed, address, descriptor } => {
                 for lane in lanes(active) {
-                    let work = self.copy_work(strand, (*pair, *shape), *address, *descriptor, lane)?;
+                    let how = (*shape, *multicast, *is_decompressed);
+                    let work = self.copy_work(strand, (*pair, how), *address, *descriptor, lane)?;
                     self.submit(strand, work, lane);
                 }
             }
@@ -196,6 +213,7 @@ impl Machine<'_> {
                         writes: regions,
                         updates: true,
                         does: (asynchrony::Access::Shift, 0),
+                        effect: Effect::Unknown,
                     };
                     self.submit(strand, work, lane);
                 }
@@ -336,7 +354,7 @@ impl Machine<'_> {
         active: u32,
     ) -> Result<(), Stop> {
         let lane = active.trailing_zeros() as usize & 31;
-        let (regions, column, row) = self.moved_regions(strand, form, place, lane)?;
+        let (regions, _, row) = self.moved_regions(strand, form, place, lane)?;
         let (agent, _) = self.tensor_agents(strand);
         let warp = &mut self.warps[strand.warp as usize];
         warp.tensor.loaded += 1;
@@ -347,18 +365,10 @@ impl Machine<'_> {
         self.check_regions(strand.step, strand.warp, &regions, true, None);
         self.touch_tensor(strand, access, &regions);
         let operands = self.operands(registers);
-        if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
-            let cta = regions[0].cta as usize;
+        if regions.iter().all(|region| self.exists(region)) {
+            let cells = Moved { cta: regions[0].cta, row, columns: moved_columns(&regions), form };
             for (index, operand) in operands.iter().enumerate() {
-                let at = column as usize + index;
-                let memory = &self.ctas[cta].tensor;
-                let (mut value, mut unknown): (Lanes, u32) = ([0; 32], u32::MAX);
-                if let Some(cells) = memory.values.get(at) {
-                    for (value, cell) in value.iter_mut().zip(&cells[row as usize..]) {
-                        *value = (*cell).into();
-                    }
-                    unknown = !((memory.known[at] >> row) as u32);
-                }
+                let (mut value, mut unknown) = self.read_cells(&cells, index as u32);
                 if let Some(assumption) = self.assumes {
                     self.assume(strand.step, ASSUMED_RESULTS);
                     if let (true, Some(influence)) = (unknown != 0, &mut self.influence) {
@@ -421,7 +431,7 @@ impl Machine<'_> {
         active: u32,
     ) -> Result<(), Stop> {
         let lane = active.trailing_zeros() as usize & 31;
-        let (regions, column, row) = self.moved_regions(strand, form, place, lane)?;
+        let (regions, _, row) = self.moved_regions(strand, form, place, lane)?;
         let (_, agent) = self.tensor_agents(strand);
         let warp = &mut self.warps[strand.warp as usize];
         warp.tensor.stored += 1;
@@ -432,26 +442,62 @@ impl Machine<'_> {
         self.check_regions(strand.step, strand.warp, &regions, false, None);
         self.touch_tensor(strand, access, &regions);
         self.mark_written(&regions);
-        if form.0 == LdShape::S32x32b && !form.2 && self.exists(&regions[0]) && row % 32 == 0 && row < 128 {
-            let operands = self.operands(registers);
-            let cta = regions[0].cta as usize;
-            for (index, operand) in operands.iter().enumerate() {
+        if regions.iter().all(|region| self.exists(region)) {
+            let cells = Moved { cta: regions[0].cta, row, columns: moved_columns(&regions), form };
+            for (index, operand) in self.operands(registers).iter().enumerate() {
                 let (value, unknown) = self.value(strand, *operand);
-                if unknown & active == active {
-                    continue;
-                }
-                let at = column as usize + index;
-                let memory = &mut self.ctas[cta].tensor;
-                if memory.values.is_empty() {
-                    memory.values = vec![[0; 128]; memory.sizes.columns as usize];
-                }
-                for lane in lanes(active & !unknown) {
-                    memory.values[at][row as usize + lane] = value[lane] as u32;
-                    memory.known[at] |= 1 << (row as usize + lane);
+                for thread in lanes(active & !unknown) {
+                    self.write_cell(&cells, (thread as u32, index as u32), value[thread] as u32);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What the threads of a warp load into a register, and those for which that is not known.
+    fn read_cells(&self, moved: &Moved, register: u32) -> (Lanes, u32) {
+        let Moved { cta, row, columns, form: (shape, _, packed) } = *moved;
+        let cells = &self.ctas[cta as usize].tensor.cells;
+        let (mut value, mut unknown): (Lanes, u32) = ([0; 32], u32::MAX);
+        if shape == LdShape::S32x32b && !packed && row % 32 == 0 {
+            if let Some((all, lost)) = cells.of_warp(row, columns[0] + register) {
+                for (value, cell) in value.iter_mut().zip(all) {
+                    *value = (*cell).into();
+                }
+                unknown = lost;
+            }
+            return (value, unknown);
+        }
+        for thread in 0..32 {
+            let RegisterCell { lane, column, is_second } = shape.cell(thread, register);
+            let (lane, first) = (row + lane, columns[usize::from(is_second)]);
+            let cell = if packed {
+                let half = |at: u32| cells.get(lane, first + column * 2 + at).map(|cell| cell & 0xFFFF);
+                half(0).zip(half(1)).map(|(low, high)| low | high << 16)
+            } else {
+                cells.get(lane, first + column)
+            };
+            if let Some(cell) = cell {
+                value[thread as usize] = cell.into();
+                unknown &= !(1 << thread);
+            }
+        }
+        (value, unknown)
+    }
+
+    /// What a thread stores from a register.
+    fn write_cell(&mut self, moved: &Moved, (thread, register): (u32, u32), value: u32) {
+        let Moved { cta, row, columns, form: (shape, _, packed) } = *moved;
+        let memory = &mut self.ctas[cta as usize].tensor;
+        let RegisterCell { lane, column, is_second } = shape.cell(thread, register);
+        let (lane, first) = (row + lane, columns[usize::from(is_second)]);
+        let count = memory.sizes.columns;
+        if packed {
+            memory.cells.set(lane, first + column * 2, Some(value & 0xFFFF), count);
+            memory.cells.set(lane, first + column * 2 + 1, Some(value >> 16), count);
+        } else {
+            memory.cells.set(lane, first + column, Some(value), count);
+        }
     }
 
     pub(super) fn exists(&self, region: &Region) -> bool {
@@ -467,11 +513,8 @@ impl Machine<'_> {
                 .fold(0u128, |all, group| all | ((1u128 << GROUP) - 1) << (group * GROUP));
             let end = (region.column + region.columns).min(memory.sizes.columns);
             let columns = region.column.min(end) as usize..end as usize;
-            memory.written[columns.clone()].iter_mut().for_each(|groups| *groups |= region.groups);
-            // Nothing is known before something was stored.
-            if !memory.values.is_empty() {
-                memory.known[columns].iter_mut().for_each(|known| *known &= !lanes);
-            }
+            memory.written[columns].iter_mut().for_each(|groups| *groups |= region.groups);
+            memory.cells.forget(lanes, region.column.min(end)..end);
         }
     }
 

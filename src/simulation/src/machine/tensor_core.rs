@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use ptx_numbers::OldD;
+
 use super::layouts::Reader;
 use super::operation::{Kind, Operation};
+use super::product::{self, Product, Results};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Machine, Stop};
-use crate::addresses::Swizzle;
+use crate::addresses::{Operand as Place, Swizzle};
 use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
@@ -15,7 +18,7 @@ use crate::isa::asynchrony;
 use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
-use crate::isa::vocabulary::{CpShape, CtaGroup};
+use crate::isa::vocabulary::{CpShape, CtaGroup, WarpMulticast};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
 
@@ -46,9 +49,20 @@ pub(super) enum Work {
         updates: bool,
         /// What it does to what it writes, and of which shape that is.
         does: (asynchrony::Access, u64),
+        effect: Effect,
     },
     /// Arrives at mbarriers.
     Commit(Vec<u32>),
+}
+
+/// What is written.
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// That is not computed.
+    Unknown,
+    Product(Box<Product>),
+    /// Rows of a matrix in shared memory: where it lies, their shape, and the first column.
+    Rows(Place, (CpShape, Option<WarpMulticast>), u32),
 }
 
 /// The copies that a multiply reads are over before it, and it is over before the next copies: how many
@@ -107,7 +121,7 @@ impl Machine<'_> {
     pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
         match work {
             Work::Commit(mbarriers) => self.perform_arrivals(operation, &mbarriers),
-            Work::Compute { shared, reads, writes, updates, does } => {
+            Work::Compute { shared, reads, writes, updates, does, effect } => {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
@@ -133,9 +147,39 @@ impl Machine<'_> {
                 let access = self.access_of_operation(operation, Via::Async, true);
                 let access = Access { does: Some(how), ..access };
                 self.visit_tensor(access, &operation.clock, &writes);
+                let results = match effect {
+                    Effect::Unknown => Results::new(),
+                    Effect::Product(product) => product.compute(&self.ctas),
+                    Effect::Rows(place, shape, column) => self.copied_rows(&writes, place, shape, column),
+                };
                 self.mark_written(&writes);
+                for (cta, lane, column, value) in results {
+                    let memory = &mut self.ctas[cta as usize].tensor;
+                    memory.cells.set(lane, column, value, memory.sizes.columns);
+                }
             }
         }
+    }
+
+    /// What a copy brings into the CTAs that it writes.
+    fn copied_rows(
+        &self,
+        writes: &[Region],
+        place: Place,
+        (shape, multicast): (CpShape, Option<WarpMulticast>),
+        column: u32,
+    ) -> Results {
+        let mut results = Results::new();
+        for Region { cta, .. } in writes {
+            let shared = &self.ctas[*cta as usize].shared;
+            for (row, at) in (0..shape.rows()).flat_map(|row| (0..shape.columns()).map(move |at| (row, at))) {
+                let read = shared.read(place.address(row, at * 4, 1).into(), 4);
+                let value = read.filter(|read| !read.unknown).map(|read| read.value as u32);
+                let lanes = shape.lanes(multicast, row).into_iter().flatten();
+                results.extend(lanes.map(|lane| (*cta, lane, column + at, value)));
+            }
+        }
+        results
     }
 
     /// Looks whether something was written where the tensor core reads.
@@ -175,7 +219,7 @@ impl Machine<'_> {
     pub(super) fn copy_work(
         &mut self,
         strand: &Strand,
-        (pair, shape): (bool, CpShape),
+        (pair, (shape, multicast, is_decompressed)): (bool, (CpShape, Option<WarpMulticast>, bool)),
         address: Address,
         operand: Operand,
         lane: usize,
@@ -203,7 +247,11 @@ impl Machine<'_> {
                 asynchrony::Access::Copy
             }
         };
-        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false, does: (does, 0) })
+        let effect = match product::place_of(descriptor, false) {
+            Some(place) if !is_decompressed => Effect::Rows(place, (shape, multicast), column),
+            Some(_) | None => Effect::Unknown,
+        };
+        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false, does: (does, 0), effect })
     }
 
     /// The pieces of a matrix, if they lie in shared memory.
@@ -234,7 +282,11 @@ impl Machine<'_> {
         }
         // Where the pattern starts elsewhere, nothing is compared.
         let moved = matrix.0 >> 49 & 7;
-        Some((cta, footprint, Reader { swizzle: (moved == 0).then_some(swizzle_of(matrix.0)), bits }))
+        Some((
+            cta,
+            footprint,
+            Reader { swizzle: (moved == 0).then_some(Swizzle::of_descriptor(matrix.0)), bits },
+        ))
     }
 
     pub(super) fn multiply_work(
@@ -268,15 +320,25 @@ impl Machine<'_> {
         } else {
             0b1010_1010
         };
-        let enabled = {
-            let (operand, negated) = multiply.enable_input;
-            // Where that is not known, nothing is said about what D holds.
-            self.value_at(strand, operand, lane).is_some_and(|value| (value & 1 != 0) != negated)
-        };
+        let (operand, negated) = multiply.enable_input;
+        let enabled = self.value_at(strand, operand, lane).map(|value| (value & 1 != 0) != negated);
         let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
         let bits = |ty: Option<ElementType>| (ty.map_or(16, ElementType::bits), element(ty));
         let mut shared = Vec::new();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let product = layout.and_then(|layout| {
+            let target = (features.generation, self.target);
+            Product::new(multiply, &facts, target, (layout, n, k), &group)
+        });
+        let mut product = product.and_then(|product| {
+            let old = match (enabled?, multiply.scale_input) {
+                (false, _) => OldD::Zero,
+                (true, None) => OldD::Read { scale: 0 },
+                (true, Some(scale)) => OldD::Read { scale: self.value_at(strand, scale, lane)? as u8 },
+            };
+            let disabled = self.disabled_lanes(strand, multiply, lane)?;
+            Some(product.d_at((d_lane, d_column), old, disabled))
+        });
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
             return Err(Self::stop(strand, "a descriptor is not known"));
         };
@@ -297,10 +359,12 @@ impl Machine<'_> {
                         return Err(Self::stop(strand, "a descriptor is not known"));
                     };
                     let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
+                    product = product.and_then(|it| it.a_at(word, transpose_a?, bits(a)));
                     shared.extend(self.matrix_in(strand, *cta, matrix, bits(a)));
                 }
                 Matrix::TensorMemory(address) => {
-                    let (column, _) = self.tensor_address(strand, address, lane)?;
+                    let (column, first) = self.tensor_address(strand, address, lane)?;
+                    product = product.and_then(|it| it.a_in((first, column), bits(a)));
                     reads.push(Region { cta: *cta, groups, column, columns: (a_bytes / 4).max(1) });
                 }
             }
@@ -324,7 +388,11 @@ impl Machine<'_> {
         }
         let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);
         let does = (asynchrony::Access::MultiplyWritesD, accumulator);
-        Ok(Some(Work::Compute { shared, reads, writes, updates: enabled, does }))
+        let product = product.and_then(|it| it.b_at(b_word, transpose_b?, bits(b)));
+        let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
+        // Where that is not known, nothing is said about what D holds.
+        let updates = enabled.unwrap_or(false);
+        Ok(Some(Work::Compute { shared, reads, writes, updates, does, effect }))
     }
 }
 
@@ -332,7 +400,7 @@ impl Machine<'_> {
 fn footprint((word, rows, bytes, transposed): Extent, number: u32) -> Footprint {
     let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
     let (start, leading, stride) = (field(0), field(16), field(32));
-    let swizzle = swizzle_of(word);
+    let swizzle = Swizzle::of_descriptor(word);
     let span = swizzle.span().unwrap_or(16);
     let mut pieces: Vec<(u32, u32)> = Vec::new();
     if let Some((bits, k)) = transposed {
@@ -372,16 +440,5 @@ fn footprint((word, rows, bytes, transposed): Extent, number: u32) -> Footprint 
         start: merged.first().map_or(0, |(start, _)| *start),
         end: merged.last().map_or(0, |(start, bytes)| start + bytes),
         pieces: merged.into(),
-    }
-}
-
-/// The swizzling mode of a descriptor.
-const fn swizzle_of(word: u64) -> Swizzle {
-    match word >> 61 {
-        1 => Swizzle::Bytes128Atom32,
-        2 => Swizzle::Bytes128,
-        4 => Swizzle::Bytes64,
-        6 => Swizzle::Bytes32,
-        _ => Swizzle::None,
     }
 }

@@ -115,7 +115,8 @@ impl Machine<'_> {
             self.withhold(strand, &fresh);
         }
         let warp = &self.warps[strand.warp as usize];
-        let mut withheld = warp.unsynchronised.withheld.iter().filter(|it| it.known_to & lanes == 0).peekable();
+        let mut withheld =
+            warp.unsynchronised.withheld.iter().filter(|it| it.known_to & lanes == 0).peekable();
         withheld.peek()?;
         let mut clock = warp.clock.clone();
         for Withheld { agent, before, .. } in withheld {

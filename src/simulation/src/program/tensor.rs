@@ -59,6 +59,8 @@ impl Lowering<'_> {
             Instruction::Cp(it) => Tensor::Copy {
                 pair: is_pair(it.cta_group),
                 shape: it.shape.value,
+                multicast: it.multicast.map(|it| it.value),
+                is_decompressed: it.src_format.is_some(),
                 address: self.tensor_address(&it.taddr)?,
                 descriptor: self.scalar(&it.s_desc)?,
             },
@@ -92,6 +94,15 @@ impl Lowering<'_> {
                     None => None,
                 },
                 enable_input: self.predicate(&it.enable_input_d)?,
+                is_looked_up: it.decompress.is_some(),
+                disabled: match &it.disable_output_lane {
+                    Some(lanes) => self.vector(lanes)?,
+                    None => self.keep(&[]),
+                },
+                scale_input: match &it.scale_input_d {
+                    Some(scale) => Some(self.scalar(scale)?),
+                    None => None,
+                },
             }),
             Instruction::Commit(it) => Tensor::Commit {
                 space: space(it.space),

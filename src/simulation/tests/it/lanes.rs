@@ -112,7 +112,9 @@ fn what_is_released_later_is_known_then() {
 #[test]
 fn each_lane_releases_its_own() {
     let text = |count: u32| {
-        format!("@q bra wait; mbarrier.arrive.shared::cta.b64 _, [other]; setp.eq.u32 elected, lane, {count}; {ARRIVE}")
+        format!(
+            "@q bra wait; mbarrier.arrive.shared::cta.b64 _, [other]; setp.eq.u32 elected, lane, {count}; {ARRIVE}"
+        )
     };
     // The last lane arrives for itself only.
     assert!(is_clean(&text(31), 124));

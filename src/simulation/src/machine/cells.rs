@@ -1,0 +1,58 @@
+//! What Tensor Memory holds.
+
+use crate::isa::tensor_memory::TensorMemory as Sizes;
+
+/// Lanes of a CTA's Tensor Memory.
+const LANES: usize = Sizes::LANES as usize;
+
+/// The cells of a CTA: 32 bits in each lane of each column.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    /// By column; nothing before something is known.
+    values: Vec<[u32; LANES]>,
+    /// By column: the lanes whose cells are known.
+    known: Vec<u128>,
+}
+
+impl Cells {
+    /// What a cell holds, if that is known.
+    pub(super) fn get(&self, lane: u32, column: u32) -> Option<u32> {
+        let known = self.known.get(column as usize)?;
+        let lane = lane as usize % LANES;
+        (known >> lane & 1 != 0).then(|| self.values[column as usize][lane])
+    }
+
+    /// What 32 lanes of a column hold, and which of them are not known.
+    pub(super) fn of_warp(&self, first: u32, column: u32) -> Option<(&[u32], u32)> {
+        let known = self.known.get(column as usize).filter(|known| **known != 0)?;
+        let first = first as usize % LANES;
+        Some((self.values[column as usize].get(first..first + 32)?, !((known >> first) as u32)))
+    }
+
+    /// Writes a cell. `columns` are those of the memory.
+    pub(super) fn set(&mut self, lane: u32, column: u32, value: Option<u32>, columns: u32) {
+        if column >= columns || (self.known.is_empty() && value.is_none()) {
+            return;
+        }
+        if self.known.is_empty() {
+            self.values = vec![[0; LANES]; columns as usize];
+            self.known = vec![0; columns as usize];
+        }
+        let (lane, column) = (lane as usize % LANES, column as usize);
+        match value {
+            Some(value) => {
+                self.values[column][lane] = value;
+                self.known[column] |= 1 << lane;
+            }
+            None => self.known[column] &= !(1 << lane),
+        }
+    }
+
+    /// Forgets what some lanes of columns hold.
+    pub(super) fn forget(&mut self, lanes: u128, columns: std::ops::Range<u32>) {
+        let end = (columns.end as usize).min(self.known.len());
+        for known in &mut self.known[(columns.start as usize).min(end)..end] {
+            *known &= !lanes;
+        }
+    }
+}
