@@ -1,7 +1,7 @@
 //! The old D as a term of a sum, and the sum as the new D.
 
 use crate::format::{Format, ZERO_EXPONENT, two_to};
-use crate::lanes::{Exponents, Floats, Sums, W};
+use crate::lanes::{Floats, Shorts, Sums, W};
 use crate::multiply::OldD;
 use crate::rule::SumRounding;
 
@@ -15,13 +15,13 @@ pub(crate) struct Terms;
 impl Terms {
     /// A D that is not read.
     #[inline(always)]
-    pub(crate) fn zero() -> (Floats, Exponents) {
-        (Floats::load(&[0.0; W]), Exponents::splat(ZERO_EXPONENT))
+    pub(crate) fn zero() -> (Floats, Shorts) {
+        (Floats::load(&[0.0; W]), Shorts::splat(ZERO_EXPONENT))
     }
 
     /// Values and exponents of a block. The exponent of a zero is [`ZERO_EXPONENT`] or less.
     #[inline(always)]
-    pub(crate) fn read(bits: &[u32; W], rounding: SumRounding) -> (Floats, Exponents) {
+    pub(crate) fn read(bits: &[u32; W], rounding: SumRounding) -> (Floats, Shorts) {
         match rounding {
             SumRounding::F32TowardsZero | SumRounding::F32With13Bits => {
                 let values = Floats::from_bits(bits);
@@ -34,17 +34,17 @@ impl Terms {
                     let term = decoder.unpack(bits[j]);
                     (values[j], exponents[j]) = (term.value, term.exponent);
                 }
-                (Floats::load(&values), Exponents::load(&exponents))
+                (Floats::load(&values), Shorts::load(&exponents))
             }
         }
     }
 
     /// The same for any D, in f64.
     #[inline(always)]
-    pub(crate) fn wide(bits: &[u32; W], old: OldD, rounding: SumRounding) -> (Sums, Exponents) {
+    pub(crate) fn wide(bits: &[u32; W], old: OldD, rounding: SumRounding) -> (Sums, Shorts) {
         let (mut values, mut exponents) = ([0.0; W], [ZERO_EXPONENT; W]);
         match old {
-            OldD::Zero => return (Sums::zero(), Exponents::splat(ZERO_EXPONENT)),
+            OldD::Zero => return (Sums::zero(), Shorts::splat(ZERO_EXPONENT)),
             OldD::Read { scale: 0 } if rounding == SumRounding::F32TowardsZero => {
                 for j in 0..W {
                     values[j] = f64::from(f32::from_bits(bits[j]));
@@ -57,7 +57,7 @@ impl Terms {
                 }
             }
         }
-        (Sums::load(&values), Exponents::load(&exponents))
+        (Sums::load(&values), Shorts::load(&exponents))
     }
 
     /// Value and exponent of one element.

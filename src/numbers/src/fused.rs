@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::accumulator::{Terms, round};
 use crate::element::{self, Product};
-use crate::lanes::{EXACT, Exponents, Integers, Sums, W};
+use crate::lanes::{EXACT, Integers, Shorts, Sums, W};
 use crate::multiply::OldD;
 use crate::operand::{Columns, Rows, Scales};
 use crate::rule::{FusedSum, SumRounding};
@@ -82,20 +82,20 @@ impl Part<'_> {
         };
         let Some(shift) = self.shift() else { return false };
 
-        let mut largest = Exponents::splat(2 * crate::format::ZERO_EXPONENT);
+        let mut largest = Shorts::splat(2 * crate::format::ZERO_EXPONENT);
         for (at, &exponent) in exponents.iter().enumerate() {
-            let columns = Exponents::load(&b_exponents[index(&self.range, at)]);
-            largest = largest.max(columns.plus(Exponents::splat(exponent)));
+            let columns = Shorts::load(&b_exponents[index(&self.range, at)]);
+            largest = largest.max(columns.plus(Shorts::splat(exponent)));
         }
         let limit = largest.plus(shift).max(old_exponents);
         if !limit.are_suited(-100) || !old.are_finite() {
             return false;
         }
         // With D in f32, the exponent of a zero is below all that are suited.
-        let limit = limit.max(Exponents::splat(sum.zero_exponent.max(-102)));
-        let exponent = Exponents::splat(i16::from(sum.fraction_bits)).minus(limit);
+        let limit = limit.max(Shorts::splat(sum.zero_exponent.max(-102)));
+        let exponent = Shorts::splat(i16::from(sum.fraction_bits)).minus(limit);
         // Beyond the range of f32, all products are zero or cut to zero.
-        let scale = exponent.plus(shift).max(Exponents::splat(-126)).min(Exponents::splat(127)).powers();
+        let scale = exponent.plus(shift).max(Shorts::splat(-126)).min(Shorts::splat(127)).powers();
         let sign = u32::from(self.negate) << 31;
 
         let mut sums = Sums::zero();
@@ -109,7 +109,7 @@ impl Part<'_> {
             integers.move_to(&mut sums);
             from += EXACT;
         }
-        let sums = sums.multiplied(Exponents::splat(0).minus(exponent));
+        let sums = sums.multiplied(Shorts::splat(0).minus(exponent));
         match sum.rounding {
             SumRounding::F32TowardsZero => sums.cut(d),
             SumRounding::F32With13Bits | SumRounding::F16NearestEven => {
@@ -121,13 +121,13 @@ impl Part<'_> {
 
     /// The exponents of the scales of each column, if all are numbers.
     #[inline(always)]
-    fn shift(&self) -> Option<Exponents> {
+    fn shift(&self) -> Option<Shorts> {
         match (self.a.scales.get(self.row), self.b.scales.get(self.block)) {
             (Some(a), Some(b)) => {
                 let finite = a.values[0].is_finite() && b.finite;
-                finite.then(|| Exponents::load(&b.exponents).plus(Exponents::splat(a.exponents[0])))
+                finite.then(|| Shorts::load(&b.exponents).plus(Shorts::splat(a.exponents[0])))
             }
-            _ => Some(Exponents::splat(0)),
+            _ => Some(Shorts::splat(0)),
         }
     }
 

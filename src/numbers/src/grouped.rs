@@ -1,7 +1,7 @@
 //! Tiles of `.kind::mxf4` and `.kind::mxf4nvf4`: exact sums of 16 products, scaled, and then summed with D.
 
 use crate::accumulator::{Terms, round, round_any};
-use crate::lanes::{Exponents, Sums, W};
+use crate::lanes::{Shorts, Sums, W};
 use crate::multiply::OldD;
 use crate::operand::{Columns, Rows};
 use crate::rule::{FusedSum, SumRounding};
@@ -40,7 +40,7 @@ fn part(
 ) {
     let sign = if negate { -QUARTER } else { QUARTER };
     let (old, exponents) = Terms::wide(d, old, sum.rounding);
-    let mut largest = exponents.max(Exponents::splat(sum.zero_exponent));
+    let mut largest = exponents.max(Shorts::splat(sum.zero_exponent));
     let groups = (a.k / GROUP).min(MOST);
     let scales = |group: usize| {
         let of_a = &a.scales[row * a.blocks + group * a.blocks / groups];
@@ -52,16 +52,16 @@ fn part(
         let (total, any) = group_sums((a, row), (b, block), group);
         let (of_a, of_b) = scales(group);
         *term = Sums::scaled(total, of_a.values[0] * sign, &of_b.values);
-        let exponents = Exponents::load(&of_b.exponents).plus(Exponents::splat(of_a.exponents[0]));
+        let exponents = Shorts::load(&of_b.exponents).plus(Shorts::splat(of_a.exponents[0]));
         largest = largest.max(exponents.unless_zero(any));
         finite &= of_a.finite && of_b.finite;
     }
-    let exponent = Exponents::splat(i16::from(sum.fraction_bits)).minus(largest);
+    let exponent = Shorts::splat(i16::from(sum.fraction_bits)).minus(largest);
     let mut total = Sums::zero();
     for term in terms[..groups].iter().chain([&old]) {
         total.add_cut(term.multiplied(exponent));
     }
-    let total = total.multiplied(Exponents::splat(0).minus(exponent));
+    let total = total.multiplied(Shorts::splat(0).minus(exponent));
     // What is not finite: a scale that is NaN, or D.
     let old = old.to_array();
     finite &= old.iter().all(|value| value.is_finite());
@@ -84,17 +84,13 @@ fn part(
 
 /// The sums of a group, and what is zero if all its products are.
 #[inline(always)]
-fn group_sums(
-    (a, row): (&Rows, usize),
-    (b, block): (&Columns, usize),
-    group: usize,
-) -> (Exponents, Exponents) {
+fn group_sums((a, row): (&Rows, usize), (b, block): (&Columns, usize), group: usize) -> (Shorts, Shorts) {
     let from = group * GROUP;
     let factors = &a.integers[row * a.k + from..][..GROUP];
     let columns = &b.integers[block * b.k..][..b.k];
-    let (mut total, mut any) = (Exponents::splat(0), Exponents::splat(0));
+    let (mut total, mut any) = (Shorts::splat(0), Shorts::splat(0));
     let mut add = |factor: i16, columns: &[i16; W]| {
-        let products = Exponents::load(columns).times(Exponents::splat(factor));
+        let products = Shorts::load(columns).times(Shorts::splat(factor));
         total = total.plus(products);
         any = any.or(products);
     };

@@ -9,9 +9,9 @@ mod portable;
 mod sse2;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use portable::{Exponents, Floats, Integers, Sums};
+pub(crate) use portable::{Floats, Integers, Shorts, Sums};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use sse2::{Exponents, Floats, Integers, Sums};
+pub(crate) use sse2::{Floats, Integers, Shorts, Sums};
 
 /// The columns of B that are computed at a time.
 pub(crate) const W: usize = 16;
@@ -41,22 +41,22 @@ mod tests {
             let shifts = other.map(|it| (it % 200) as i16 - 100);
             macro_rules! compute {
                 ($lanes:ident) => {{
-                    use $lanes::{Exponents, Floats, Integers, Sums};
+                    use $lanes::{Floats, Integers, Shorts, Sums};
                     let old = Floats::load(&bits.map(f32::from_bits));
                     assert_eq!(old.exponents().to_array(), Floats::from_bits(&bits).exponents().to_array());
                     let exponents = old.exponents();
-                    let limit = exponents.max(Exponents::load(&shifts)).max(Exponents::splat(-102));
-                    let exponent = Exponents::splat(25).minus(limit);
+                    let limit = exponents.max(Shorts::load(&shifts)).max(Shorts::splat(-102));
+                    let exponent = Shorts::splat(25).minus(limit);
                     let mut integers = Integers::cut(old, exponent.powers());
-                    integers.add(1.5, &values, Exponents::splat(4).powers());
+                    integers.add(1.5, &values, Shorts::splat(4).powers());
                     let mut sums = Sums::zero();
                     integers.move_to(&mut sums);
-                    let (mut cut, all) = ([0; W], sums.multiplied(Exponents::splat(0).minus(exponent)));
+                    let (mut cut, all) = ([0; W], sums.multiplied(Shorts::splat(0).minus(exponent)));
                     all.cut(&mut cut);
-                    let plain = exponents.plus(Exponents::load(&shifts)).min(Exponents::splat(90));
+                    let plain = exponents.plus(Shorts::load(&shifts)).min(Shorts::splat(90));
                     let suited = [plain, limit, exponents].map(|it| it.are_suited(-100));
-                    let products = exponents.times(Exponents::load(&shifts));
-                    let masked = limit.unless_zero(products.or(Exponents::splat(0)));
+                    let products = exponents.times(Shorts::load(&shifts));
+                    let masked = limit.unless_zero(products.or(Shorts::splat(0)));
                     let mut terms = Sums::zero();
                     terms.add_cut(Sums::scaled(products, 0.75, &all.to_array()));
                     terms.add_cut(Sums::load(&[-1.75; W]));

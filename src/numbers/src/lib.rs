@@ -40,7 +40,7 @@ mod rule;
 
 pub use convert::{Overflow, Rounding};
 pub use format::{Format, Parameters, Specials};
-pub use multiply::{Error, Multiply, OldD};
+pub use multiply::{Error, Form, Multiply, OldD};
 pub use operand::{Columns, Matrix, Rows};
 pub use rule::{
     Accumulator, Arithmetic, Evidence, FusedSum, Instruction, Kind, RULES, Rule, SumRounding, Target,

@@ -48,6 +48,21 @@ pub enum OldD {
     },
 }
 
+/// A form of an instruction. All have the same arithmetic, which has been recorded or modelled for one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Dense, of one CTA, with the smallest K of its kind.
+    Plain,
+    /// `.sp`.
+    Sparse,
+    /// `.ws`.
+    WeightStationary,
+    /// `.cta_group::2`.
+    CtaPair,
+    /// A larger K, as K = 96 of `.kind::mxf4`.
+    OtherK,
+}
+
 /// Why a multiply is not computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -117,11 +132,15 @@ impl Multiply {
         rules.next().ok_or(Error::Unknown)
     }
 
-    /// Who vouches for the arithmetic of a dense multiply of one CTA.
-    ///
-    /// Sparse forms, `.ws`, pairs of CTAs and K = 96 follow the same rule by assumption.
-    pub fn evidence(&self) -> Result<Evidence, Error> {
-        Ok(self.rule()?.evidence)
+    /// Who vouches for the arithmetic in a form of the instruction.
+    pub fn evidence(&self, form: Form) -> Result<Evidence, Error> {
+        let evidence = self.rule()?.evidence;
+        Ok(match form {
+            Form::Plain => evidence,
+            Form::Sparse | Form::WeightStationary | Form::CtaPair | Form::OtherK => {
+                Evidence::Assumed { because: "the plain form computes so" }
+            }
+        })
     }
 
     /// Decodes A: M rows of K elements, or of those K elements that a sparse A has.

@@ -4,23 +4,23 @@ use super::W;
 use crate::accumulator::f64_two_to;
 use crate::format::{ZERO_EXPONENT, two_to};
 
-/// Exponents.
+/// Shorts.
 #[derive(Clone, Copy)]
-pub(crate) struct Exponents([i16; W]);
+pub(crate) struct Shorts([i16; W]);
 
 /// Numbers of f32.
 #[derive(Clone, Copy)]
 pub(crate) struct Floats([f32; W]);
 
-/// Sums of numbers that were cut to integers.
+/// Integers of 32 bits: sums of products that were cut.
 #[derive(Clone, Copy)]
 pub(crate) struct Integers([i32; W]);
 
-/// Sums of more of them.
+/// Integers in f64: sums that 32 bits do not hold, and what they become.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums([f64; W]);
 
-impl Exponents {
+impl Shorts {
     #[inline(always)]
     pub(crate) fn splat(exponent: i16) -> Self {
         Self([exponent; W])
@@ -103,12 +103,12 @@ impl Floats {
 
     /// The exponents of numbers. That of a zero is [`ZERO_EXPONENT`] or less.
     #[inline(always)]
-    pub(crate) fn exponents(self) -> Exponents {
+    pub(crate) fn exponents(self) -> Shorts {
         let exponent = |value: f32| {
             let field = (value.to_bits() >> 23 & 0xFF) as i16;
             field.max(1) - 127 + if value == 0.0 { ZERO_EXPONENT } else { 0 }
         };
-        Exponents(self.0.map(exponent))
+        Shorts(self.0.map(exponent))
     }
 
     #[inline(always)]
@@ -155,7 +155,7 @@ impl Sums {
 
     /// The integers of `integers`, multiplied by `factor` and by `factors`.
     #[inline(always)]
-    pub(crate) fn scaled(integers: Exponents, factor: f64, factors: &[f64; W]) -> Self {
+    pub(crate) fn scaled(integers: Shorts, factor: f64, factors: &[f64; W]) -> Self {
         Self(std::array::from_fn(|j| f64::from(integers.0[j]) * (factor * factors[j])))
     }
 
@@ -169,7 +169,7 @@ impl Sums {
 
     /// Multiplied by a power of two each.
     #[inline(always)]
-    pub(crate) fn multiplied(self, exponents: Exponents) -> Self {
+    pub(crate) fn multiplied(self, exponents: Shorts) -> Self {
         Self(std::array::from_fn(|j| self.0[j] * f64_two_to(i32::from(exponents.0[j]))))
     }
 

@@ -20,7 +20,7 @@ use crate::accumulator::f64_two_to;
 use crate::format::ZERO_EXPONENT;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Exponents([m128i; 2]);
+pub(crate) struct Shorts([m128i; 2]);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Floats([m128; 4]);
@@ -31,7 +31,7 @@ pub(crate) struct Integers([m128i; 4]);
 #[derive(Clone, Copy)]
 pub(crate) struct Sums([m128d; 8]);
 
-impl Exponents {
+impl Shorts {
     #[inline(always)]
     pub(crate) fn splat(exponent: i16) -> Self {
         Self([set_splat_i16_m128i(exponent); 2])
@@ -144,7 +144,7 @@ impl Floats {
     }
 
     #[inline(always)]
-    pub(crate) fn exponents(self) -> Exponents {
+    pub(crate) fn exponents(self) -> Shorts {
         let zero = |at: usize| {
             let magnitude = shl_imm_u32_m128i::<1>(cast_to_m128i_from_m128(self.0[at]));
             cmp_eq_mask_i32_m128i(magnitude, zeroed_m128i())
@@ -154,7 +154,7 @@ impl Floats {
             bitand_m128i(zeros, set_splat_i16_m128i(ZERO_EXPONENT))
         };
         let zeros = [zeros(0, 1), zeros(2, 3)];
-        Exponents(self.fields()).max(Exponents::splat(1)).minus(Exponents::splat(127)).plus(Exponents(zeros))
+        Shorts(self.fields()).max(Shorts::splat(1)).minus(Shorts::splat(127)).plus(Shorts(zeros))
     }
 
     #[inline(always)]
@@ -209,7 +209,7 @@ impl Sums {
     }
 
     #[inline(always)]
-    pub(crate) fn scaled(integers: Exponents, factor: f64, factors: &[f64; W]) -> Self {
+    pub(crate) fn scaled(integers: Shorts, factor: f64, factors: &[f64; W]) -> Self {
         let (mut sums, factor) = (Self::load(factors), set_splat_m128d(factor));
         for half in 0..2 {
             let it = integers.0[half];
@@ -242,9 +242,9 @@ impl Sums {
     }
 
     #[inline(always)]
-    pub(crate) fn multiplied(self, exponents: Exponents) -> Self {
-        // As in `Exponents::powers`, the upper 16 of 64 bits.
-        let [low, high] = exponents.plus(Exponents::splat(1023)).0;
+    pub(crate) fn multiplied(self, exponents: Shorts) -> Self {
+        // As in `Shorts::powers`, the upper 16 of 64 bits.
+        let [low, high] = exponents.plus(Shorts::splat(1023)).0;
         let upper = [shl_imm_u16_m128i::<4>(low), shl_imm_u16_m128i::<4>(high)];
         let zero = zeroed_m128i();
         let quarters = [

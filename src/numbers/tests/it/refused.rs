@@ -1,6 +1,6 @@
 //! What is not computed, and why.
 
-use ptx_numbers::{Accumulator, Error, Format, Kind, Matrix, Multiply, OldD, RULES, Target};
+use ptx_numbers::{Accumulator, Error, Evidence, Form, Format, Kind, Matrix, Multiply, OldD, RULES, Target};
 
 const F16: Multiply = Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::F16, Accumulator::F32);
 
@@ -90,4 +90,14 @@ fn empty_operands() {
     let mut d = [0x4000_0001];
     F16.execute(&a, &b, &mut d, OldD::Read { scale: 0 }).unwrap();
     assert_eq!(d, [0x4000_0001]);
+}
+
+#[test]
+fn only_the_plain_form_has_a_source() {
+    assert!(matches!(F16.evidence(Form::Plain), Ok(Evidence::Modelled { .. })));
+    for form in [Form::Sparse, Form::WeightStationary, Form::CtaPair, Form::OtherK] {
+        assert!(matches!(F16.evidence(form), Ok(Evidence::Assumed { .. })), "{form:?}");
+    }
+    let mma = Multiply::mma_sync(Kind::F16, Target::Sm90, Format::F16, Format::F16, Accumulator::F32);
+    assert!(matches!(mma.evidence(Form::Plain), Ok(Evidence::Measured { .. })));
 }
