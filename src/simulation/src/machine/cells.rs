@@ -29,22 +29,34 @@ impl Cells {
         Some((self.values[column as usize].get(first..first + 32)?, !((known >> first) as u32)))
     }
 
-    /// Writes a cell. `columns` are those of the memory.
-    pub(super) fn set(&mut self, lane: u32, column: u32, value: Option<u32>, columns: u32) {
-        if column >= columns || (self.known.is_empty() && value.is_none()) {
-            return;
-        }
+    /// What the lanes of a column hold, and which of these are known.
+    pub(super) fn column(&self, column: u32) -> Option<(&[u32; LANES], u128)> {
+        let known = self.known.get(column as usize)?;
+        Some((&self.values[column as usize], *known))
+    }
+
+    /// The same to be written; nothing if there is no such column of `columns`.
+    pub(super) fn column_mut(&mut self, column: u32, columns: u32) -> Option<(&mut [u32; LANES], &mut u128)> {
         if self.known.is_empty() {
             self.values = vec![[0; LANES]; columns as usize];
             self.known = vec![0; columns as usize];
         }
-        let (lane, column) = (lane as usize % LANES, column as usize);
+        Some((self.values.get_mut(column as usize)?, self.known.get_mut(column as usize)?))
+    }
+
+    /// Writes a cell. `columns` are those of the memory.
+    pub(super) fn set(&mut self, lane: u32, column: u32, value: Option<u32>, columns: u32) {
+        if self.known.is_empty() && value.is_none() {
+            return;
+        }
+        let Some((values, known)) = self.column_mut(column, columns) else { return };
+        let lane = lane as usize % LANES;
         match value {
             Some(value) => {
-                self.values[column][lane] = value;
-                self.known[column] |= 1 << lane;
+                values[lane] = value;
+                *known |= 1 << lane;
             }
-            None => self.known[column] &= !(1 << lane),
+            None => *known &= !(1 << lane),
         }
     }
 

@@ -5,6 +5,8 @@
 //! multiplies, K = 96, moved patterns, absolute strides and elements of less than 8 bits in Tensor Memory are not
 //! computed.
 
+use std::ops::Range;
+
 use ptx_numbers::{Accumulator, Format, Kind, Matrix as Codes, Multiply as Arithmetic, OldD, Target};
 
 use super::cells::Cells;
@@ -18,6 +20,9 @@ use crate::isa::datapath::DatapathLayout;
 use crate::isa::element_types::{AccumulatorType, ElementType};
 use crate::isa::vocabulary;
 use crate::program::Multiply;
+
+/// Lanes of a CTA's Tensor Memory.
+const LANES: u32 = crate::isa::tensor_memory::TensorMemory::LANES;
 
 /// A multiply that is computed when it takes effect.
 #[derive(Debug)]
@@ -49,13 +54,24 @@ enum Source {
 }
 
 /// Elements, row by row or column by column, and which of these have some that are not known.
+#[derive(Default)]
 struct Elements {
     codes: Vec<u32>,
     lost: Vec<bool>,
 }
 
-/// What D is, cell by cell: CTA, lane, column, value.
-pub(super) type Results = Vec<(u32, u32, u32, Option<u32>)>;
+/// A part of D in one CTA.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) cta: u32,
+    pub(super) column: u32,
+    /// By row: its lane.
+    pub(super) lanes: Vec<u32>,
+    /// Row by row.
+    pub(super) values: Vec<u32>,
+    /// By column: the lanes whose values are known, and the lanes whose cells are left alone and were known.
+    pub(super) known: Vec<(u128, u128)>,
+}
 
 impl Product {
     /// What a multiply computes; nothing if that is not computed here.
@@ -137,17 +153,17 @@ impl Product {
     }
 
     /// What the cells of D hold afterwards.
-    pub(super) fn compute(&self, ctas: &[Cta]) -> Results {
+    pub(super) fn compute(&self, ctas: &[Cta]) -> Vec<Part> {
         let (rows, k) = (self.layout.rows(), self.k);
         let columns_of_cta = self.n / self.layout.ctas();
         let columns_of_part = self.n / self.layout.parts();
-        let mut results = Results::new();
-        let mut b = Elements { codes: Vec::new(), lost: Vec::new() };
+        let mut b = Elements::default();
         for cta in &self.ctas {
             let part = self.b.read(&ctas[*cta as usize], columns_of_cta, k, |row| row);
             b.codes.extend(part.codes);
             b.lost.extend(part.lost);
         }
+        let mut parts = Vec::new();
         for (index, cta) in self.ctas.iter().enumerate() {
             let memory = &ctas[*cta as usize];
             let mut shared = None;
@@ -161,54 +177,53 @@ impl Product {
                     }
                 };
                 let columns = part * columns_of_part..(part + 1) * columns_of_part;
-                self.part(a, &b, columns, (index, *cta), &memory.tensor.cells, part, &mut results);
+                let lanes = (0..rows).map(|row| (self.d.0 + self.layout.lane(row, part)) % LANES).collect();
+                parts.push(self.part(a, &b, columns, (index, *cta), lanes, &memory.tensor.cells));
             }
         }
-        results
+        parts
     }
 
     /// Some columns of D in a CTA.
-    #[allow(clippy::too_many_arguments, reason = "each says where")]
     fn part(
         &self,
         a: &Elements,
         b: &Elements,
-        columns: std::ops::Range<u32>,
+        columns: Range<u32>,
         (index, cta): (usize, u32),
+        lanes: Vec<u32>,
         cells: &Cells,
-        part: u32,
-        results: &mut Results,
-    ) {
-        let (rows, k) = (self.layout.rows(), self.k as usize);
+    ) -> Part {
+        let k = self.k as usize;
+        let columns = columns.start as usize..columns.end as usize;
         let count = columns.len();
-        let codes = &b.codes[columns.start as usize * k..columns.end as usize * k];
-        let lost = &b.lost[columns.start as usize..columns.end as usize];
-        let mut d = vec![0; rows as usize * count];
-        let mut unknown = vec![false; d.len()];
-        let place =
-            |row: u32, column: usize| (self.d.0 + self.layout.lane(row, part), self.d.1 + column as u32);
-        for (at, (d, unknown)) in d.iter_mut().zip(&mut unknown).enumerate() {
-            let (row, column) = (at / count, at % count);
-            *unknown = a.lost[row] || lost[column];
-            if self.old != OldD::Zero && !*unknown {
-                let (lane, column) = place(row as u32, column);
-                match cells.get(lane, column) {
-                    Some(value) => *d = value,
-                    None => *unknown = true,
+        let of_rows = |is: &dyn Fn(usize) -> bool| {
+            let rows = lanes.iter().enumerate().filter(|(row, _)| is(*row));
+            rows.fold(0, |all, (_, lane)| all | 1_u128 << lane)
+        };
+        let left_alone = self.disabled[index];
+        let computed = of_rows(&|row| !a.lost[row]) & !left_alone;
+        let mut values = vec![0; lanes.len() * count];
+        let mut known = Vec::with_capacity(count);
+        for (at, lost) in b.lost[columns.clone()].iter().enumerate() {
+            let old = cells.column(self.d.1 + at as u32);
+            let mut here = if *lost { 0 } else { computed };
+            if self.old != OldD::Zero {
+                here &= old.map_or(0, |(_, known)| known);
+                if let Some((old, _)) = old.filter(|_| here != 0) {
+                    for (row, lane) in lanes.iter().enumerate() {
+                        values[row * count + at] = old[*lane as usize];
+                    }
                 }
             }
+            known.push((here, old.map_or(0, |(_, known)| known & left_alone)));
         }
-        let is_any_known = !unknown.iter().all(|it| *it);
-        let computed = is_any_known && self.execute(&a.codes, codes, count, &mut d).is_ok();
-        for (at, (value, unknown)) in d.into_iter().zip(unknown).enumerate() {
-            let (lane, column) = place((at / count) as u32, at % count);
-            let value = if self.disabled[index] >> (lane % 128) & 1 != 0 {
-                cells.get(lane, column)
-            } else {
-                (computed && !unknown).then_some(value)
-            };
-            results.push((cta, lane, column, value));
+        let codes = &b.codes[columns.start * k..columns.end * k];
+        let is_any_known = known.iter().any(|(here, _)| *here != 0);
+        if !is_any_known || self.execute(&a.codes, codes, count, &mut values).is_err() {
+            known.iter_mut().for_each(|(here, _)| *here = 0);
         }
+        Part { cta, column: self.d.1, lanes, values, known }
     }
 
     fn execute(&self, a: &[u32], b: &[u32], columns: usize, d: &mut [u32]) -> Result<(), ptx_numbers::Error> {

@@ -6,10 +6,10 @@ use ptx_numbers::OldD;
 
 use super::layouts::Reader;
 use super::operation::{Kind, Operation};
-use super::product::{self, Product, Results};
+use super::product::{self, Part, Product};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
-use super::{Machine, Stop};
+use super::{Cta, Machine, Stop};
 use crate::addresses::{Operand as Place, Swizzle};
 use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
@@ -147,39 +147,57 @@ impl Machine<'_> {
                 let access = self.access_of_operation(operation, Via::Async, true);
                 let access = Access { does: Some(how), ..access };
                 self.visit_tensor(access, &operation.clock, &writes);
-                let results = match effect {
-                    Effect::Unknown => Results::new(),
-                    Effect::Product(product) => product.compute(&self.ctas),
-                    Effect::Rows(place, shape, column) => self.copied_rows(&writes, place, shape, column),
+                let parts = if let Effect::Product(product) = &effect {
+                    product.compute(&self.ctas)
+                } else {
+                    Vec::new()
                 };
                 self.mark_written(&writes);
-                for (cta, lane, column, value) in results {
-                    let memory = &mut self.ctas[cta as usize].tensor;
-                    memory.cells.set(lane, column, value, memory.sizes.columns);
+                parts.iter().for_each(|part| self.put_part(part));
+                if let Effect::Rows(place, shape, column) = effect {
+                    self.copy_rows(&writes, place, shape, column);
                 }
             }
         }
     }
 
     /// What a copy brings into the CTAs that it writes.
-    fn copied_rows(
-        &self,
+    fn copy_rows(
+        &mut self,
         writes: &[Region],
         place: Place,
         (shape, multicast): (CpShape, Option<WarpMulticast>),
         column: u32,
-    ) -> Results {
-        let mut results = Results::new();
+    ) {
         for Region { cta, .. } in writes {
-            let shared = &self.ctas[*cta as usize].shared;
+            let Cta { shared, tensor, .. } = &mut self.ctas[*cta as usize];
             for (row, at) in (0..shape.rows()).flat_map(|row| (0..shape.columns()).map(move |at| (row, at))) {
                 let read = shared.read(place.address(row, at * 4, 1).into(), 4);
                 let value = read.filter(|read| !read.unknown).map(|read| read.value as u32);
-                let lanes = shape.lanes(multicast, row).into_iter().flatten();
-                results.extend(lanes.map(|lane| (*cta, lane, column + at, value)));
+                for lane in shape.lanes(multicast, row).into_iter().flatten() {
+                    tensor.cells.set(lane, column + at, value, tensor.sizes.columns);
+                }
             }
         }
-        results
+    }
+
+    /// Writes a part of D, whose cells are not known before.
+    fn put_part(&mut self, part: &Part) {
+        let tensor = &mut self.ctas[part.cta as usize].tensor;
+        let count = part.known.len();
+        for (at, (known, kept)) in part.known.iter().enumerate() {
+            if known | kept == 0 {
+                continue;
+            }
+            let column = part.column + at as u32;
+            let Some((values, all)) = tensor.cells.column_mut(column, tensor.sizes.columns) else { return };
+            *all |= known | kept;
+            for (row, lane) in part.lanes.iter().enumerate() {
+                if known >> lane & 1 != 0 {
+                    values[*lane as usize] = part.values[row * count + at];
+                }
+            }
+        }
     }
 
     /// Looks whether something was written where the tensor core reads.
