@@ -17,8 +17,8 @@ use crate::addresses::{Operand as Place, Swizzle};
 use crate::descriptor::Generation;
 use crate::descriptor::idesc_check::Facts;
 use crate::isa::datapath::DatapathLayout;
-use crate::isa::element_types::{AccumulatorType, ElementType};
-use crate::isa::vocabulary;
+use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use crate::isa::vocabulary::{self, ScaleVectorSize};
 use crate::program::Multiply;
 
 /// Lanes of a CTA's Tensor Memory.
@@ -39,6 +39,17 @@ pub(super) struct Product {
     old: OldD,
     /// By CTA: lanes of D that are left alone.
     disabled: [u128; 2],
+    scales: Option<Scales>,
+}
+
+/// Scale factors in Tensor Memory.
+#[derive(Clone, Copy, Debug)]
+struct Scales {
+    /// How many each row and column has.
+    count: u32,
+    /// The first column of those of A, and the byte of the first; the same of B.
+    a: (u32, u32),
+    b: (u32, u32),
 }
 
 /// Where an operand lies.
@@ -94,17 +105,24 @@ impl Product {
             vocabulary::Kind::Tf32 => Kind::Tf32,
             vocabulary::Kind::F8f6f4 => Kind::F8f6f4,
             vocabulary::Kind::I8 => Kind::I8,
-            vocabulary::Kind::Mxf8f6f4
-            | vocabulary::Kind::Mxf4
-            | vocabulary::Kind::Mxf4nvf4
-            | vocabulary::Kind::Ti16 => return None,
+            vocabulary::Kind::Mxf8f6f4 => Kind::Mxf8f6f4,
+            vocabulary::Kind::Mxf4 if k != 96 => Kind::Mxf4,
+            vocabulary::Kind::Mxf4nvf4 if k != 96 => Kind::Mxf4nvf4,
+            vocabulary::Kind::Mxf4 | vocabulary::Kind::Mxf4nvf4 | vocabulary::Kind::Ti16 => return None,
         };
         let accumulator = match facts.d? {
             AccumulatorType::F16 => Accumulator::F16,
             AccumulatorType::F32 => Accumulator::F32,
             AccumulatorType::S32 => Accumulator::S32,
         };
+        let scale = match facts.scale {
+            Some(ScaleType::Ue8m0) => Some(Format::Ue8m0),
+            Some(ScaleType::Ue4m3) => Some(Format::Ue4m3),
+            Some(ScaleType::Ue5m3) => Some(Format::Ue5m3),
+            None => None,
+        };
         let arithmetic = Arithmetic {
+            scale,
             negate_a: facts.negate_a?,
             negate_b: facts.negate_b?,
             saturate: facts.saturates.unwrap_or(false),
@@ -123,6 +141,7 @@ impl Product {
             d: (0, 0),
             old: OldD::Zero,
             disabled: [0; 2],
+            scales: None,
         })
     }
 
@@ -152,6 +171,40 @@ impl Product {
         Self { d, old, disabled, ..self }
     }
 
+    /// With scale factors of A and B from two columns on, if the multiply has some: their ids are the bytes that they
+    /// begin in (9.7.16.10.7.2).
+    pub(super) fn scaled(
+        self,
+        columns: Option<(u32, u32)>,
+        multiply: &Multiply,
+        facts: &Facts,
+    ) -> Option<Self> {
+        let Some((a, b)) = columns else { return self.arithmetic.scale.is_none().then_some(self) };
+        let (id_a, id_b) = facts.scale_ids?;
+        let count = match (multiply.kind, multiply.scale_vector_size) {
+            (vocabulary::Kind::Mxf8f6f4, _) => 1,
+            (_, Some(ScaleVectorSize::X4 | ScaleVectorSize::Block16)) => 4,
+            (_, Some(ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32) | None) => 2,
+        };
+        let fits = id_a + count <= 4 && id_b + count <= 4 && self.arithmetic.scale.is_some();
+        fits.then(|| Self { scales: Some(Scales { count, a: (a, id_a), b: (b, id_b) }), ..self })
+    }
+
+    /// The scale factors of rows of A or columns of B: 32 of them lie in the lanes of a column, the next in the next
+    /// one (9.7.16.10.7). Each part of D has those of its own columns.
+    fn read_scales(&self, cells: &Cells, (column, byte): (u32, u32), count: u32, part: u32) -> Elements {
+        let each = self.scales.map_or(0, |scales| scales.count);
+        let mut all = Elements { codes: Vec::new(), lost: vec![false; count as usize] };
+        let first = part * (LANES / self.layout.parts());
+        for index in 0..count {
+            let cell = cells.get(first + index % 32, column + index / 32);
+            all.lost[index as usize] = cell.is_none() && each > 0;
+            let cell = cell.unwrap_or_default();
+            all.codes.extend((0..each).map(|at| cell >> ((byte + at) * 8) & 0xFF));
+        }
+        all
+    }
+
     /// What the cells of D hold afterwards.
     pub(super) fn compute(&self, ctas: &[Cta]) -> Vec<Part> {
         let (rows, k) = (self.layout.rows(), self.k);
@@ -178,17 +231,25 @@ impl Product {
                 };
                 let columns = part * columns_of_part..(part + 1) * columns_of_part;
                 let lanes = (0..rows).map(|row| (self.d.0 + self.layout.lane(row, part)) % LANES).collect();
-                parts.push(self.part(a, &b, columns, (index, *cta), lanes, &memory.tensor.cells));
+                let cells = &memory.tensor.cells;
+                let scales = self.scales.map(|scales| {
+                    // Those of A lie in every quarter of the lanes.
+                    let of_a = self.read_scales(cells, scales.a, rows, 0);
+                    [of_a, self.read_scales(cells, scales.b, columns_of_part, part)]
+                });
+                parts.push(self.part(a, &b, scales, columns, (index, *cta), lanes, cells));
             }
         }
         parts
     }
 
     /// Some columns of D in a CTA.
+    #[allow(clippy::too_many_arguments, reason = "operands and places")]
     fn part(
         &self,
         a: &Elements,
         b: &Elements,
+        scales: Option<[Elements; 2]>,
         columns: Range<u32>,
         (index, cta): (usize, u32),
         lanes: Vec<u32>,
@@ -202,12 +263,13 @@ impl Product {
             rows.fold(0, |all, (_, lane)| all | 1_u128 << lane)
         };
         let left_alone = self.disabled[index];
-        let computed = of_rows(&|row| !a.lost[row]) & !left_alone;
+        let is_lost = |which: usize, at: usize| scales.as_ref().is_some_and(|scales| scales[which].lost[at]);
+        let computed = of_rows(&|row| !a.lost[row] && !is_lost(0, row)) & !left_alone;
         let mut values = vec![0; lanes.len() * count];
         let mut known = Vec::with_capacity(count);
         for (at, lost) in b.lost[columns.clone()].iter().enumerate() {
             let old = cells.column(self.d.1 + at as u32);
-            let mut here = if *lost { 0 } else { computed };
+            let mut here = if *lost || is_lost(1, at) { 0 } else { computed };
             if self.old != OldD::Zero {
                 here &= old.map_or(0, |(_, known)| known);
                 if let Some((old, _)) = old.filter(|_| here != 0) {
@@ -220,17 +282,17 @@ impl Product {
         }
         let codes = &b.codes[columns.start * k..columns.end * k];
         let is_any_known = known.iter().any(|(here, _)| *here != 0);
-        if !is_any_known || self.execute(&a.codes, codes, count, &mut values).is_err() {
+        let scales = scales.as_ref().map_or((&[][..], &[][..]), |[a, b]| (&a.codes, &b.codes));
+        let a = Codes::new(lanes.len(), k, &a.codes).scaled(scales.0);
+        let b = Codes::new(count, k, codes).scaled(scales.1);
+        if !is_any_known || self.execute(&a, &b, &mut values).is_err() {
             known.iter_mut().for_each(|(here, _)| *here = 0);
         }
         Part { cta, column: self.d.1, lanes, values, known }
     }
 
-    fn execute(&self, a: &[u32], b: &[u32], columns: usize, d: &mut [u32]) -> Result<(), ptx_numbers::Error> {
-        let k = self.k as usize;
-        let a = self.arithmetic.rows(&Codes::new(self.layout.rows() as usize, k, a))?;
-        let b = self.arithmetic.columns(&Codes::new(columns, k, b))?;
-        self.arithmetic.execute(&a, &b, d, self.old)
+    fn execute(&self, a: &Codes<'_>, b: &Codes<'_>, d: &mut [u32]) -> Result<(), ptx_numbers::Error> {
+        self.arithmetic.execute(&self.arithmetic.rows(a)?, &self.arithmetic.columns(b)?, d, self.old)
     }
 }
 

@@ -357,6 +357,8 @@ impl Machine<'_> {
             let disabled = self.disabled_lanes(strand, multiply, lane)?;
             Some(product.d_at((d_lane, d_column), old, disabled))
         });
+        // Of A's and B's scale factors.
+        let mut last_columns = (0, 0);
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
             return Err(Self::stop(strand, "a descriptor is not known"));
         };
@@ -401,12 +403,15 @@ impl Machine<'_> {
             let scales = multiply.scales.into_iter().flatten().map(|address| (address, ALL));
             for (address, groups) in metadata.chain(scales).collect::<Vec<_>>() {
                 let (column, _) = self.tensor_address(strand, address, lane)?;
+                last_columns = (last_columns.1, column);
                 reads.push(Region { cta: *cta, groups, column, columns: 1 });
             }
         }
         let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);
         let does = (asynchrony::Access::MultiplyWritesD, accumulator);
+        let scales = multiply.scales.map(|_| last_columns);
         let product = product.and_then(|it| it.b_at(b_word, transpose_b?, bits(b)));
+        let product = product.and_then(|it| it.scaled(scales, multiply, &facts));
         let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
         // Where that is not known, nothing is said about what D holds.
         let updates = enabled.unwrap_or(false);
