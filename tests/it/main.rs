@@ -33,6 +33,7 @@ mod lsp;
 mod many_findings;
 mod pictures;
 mod provenance;
+mod results;
 mod robustness;
 mod rule_control;
 mod rules;

@@ -1,0 +1,294 @@
+//! What multiplies compute: kernels that nvcc compiled, against sums of integers.
+//!
+//! The elements are small numbers whose sums are exact, so that results are equal or wrong. A swizzle, a stride, a
+//! layout of Tensor Memory or a scale that is misread gives other sums.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How elements are encoded: bits, bits of the exponent, bits of the fraction; no exponent for integers.
+#[derive(Clone, Copy)]
+struct Type {
+    element: &'static str,
+    bits: u32,
+    exponent: u32,
+    fraction: u32,
+}
+
+const F16: Type = Type { element: "f16", bits: 16, exponent: 5, fraction: 10 };
+const BF16: Type = Type { element: "bf16", bits: 16, exponent: 8, fraction: 7 };
+const F32: Type = Type { element: "f32", bits: 32, exponent: 8, fraction: 23 };
+const E4M3: Type = Type { element: "u8", bits: 8, exponent: 4, fraction: 3 };
+const E5M2: Type = Type { element: "u8", bits: 8, exponent: 5, fraction: 2 };
+const S8: Type = Type { element: "u8", bits: 8, exponent: 0, fraction: 7 };
+const E2M1: Type = Type { element: "e2m1", bits: 4, exponent: 2, fraction: 1 };
+
+impl Type {
+    /// The bits of a number that the type holds exactly, or rounded to nearest even.
+    fn encode(self, value: f64) -> u32 {
+        if self.exponent == 0 {
+            return value as i32 as u32 & ((1 << self.bits) - 1);
+        }
+        let sign = u32::from(value.is_sign_negative()) << (self.bits - 1);
+        let bias = (1 << (self.exponent - 1)) - 1;
+        if value == 0.0 {
+            return sign;
+        }
+        let power = (value.abs().log2().floor() as i32).max(1 - bias);
+        let scaled = value.abs() * 2_f64.powi(self.fraction as i32 - power);
+        // A carry goes into the exponent by itself; a subnormal number has none.
+        let kept = scaled.round_ties_even() as u32;
+        sign | if kept >> self.fraction == 0 {
+            kept
+        } else {
+            kept + ((power + bias - 1) as u32).wrapping_shl(self.fraction)
+        }
+    }
+
+    /// Bytes of elements, one after the other; two of 4 bits in a byte, the first in its lower half.
+    fn bytes(self, values: &[f64]) -> Vec<u8> {
+        let codes: Vec<u32> = values.iter().map(|value| self.encode(*value)).collect();
+        if self.bits == 4 {
+            return codes.chunks(2).map(|pair| (pair[0] | pair[1] << 4) as u8).collect();
+        }
+        codes.iter().flat_map(|code| code.to_le_bytes()[..self.bits as usize / 8].to_vec()).collect()
+    }
+}
+
+/// Numbers that repeat in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (self.0 >> 33) % count
+    }
+
+    /// A matrix of whole numbers, or of those that four bits hold.
+    fn matrix(&mut self, rows: usize, columns: usize, ty: Type) -> Vec<f64> {
+        let of_four = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+        (0..rows * columns)
+            .map(|_| match ty.bits {
+                4 => of_four[self.below(8) as usize] * if self.below(2) == 0 { 1.0 } else { -1.0 },
+                _ => self.below(7) as f64 - 3.0,
+            })
+            .collect()
+    }
+}
+
+/// Rows of A by rows of B.
+fn product(a: &[f64], b: &[f64], k: usize) -> Vec<f64> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    a.chunks(k).flat_map(|a| b.chunks(k).map(move |b| dot(a, b))).collect()
+}
+
+fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
+    (0..columns).flat_map(|column| matrix.iter().skip(column).step_by(columns).copied()).collect()
+}
+
+/// Runs a kernel: the bytes that it leaves in `c`.
+fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let directory: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(name);
+    fs::create_dir_all(&directory).unwrap();
+    for (file, bytes) in files {
+        fs::write(directory.join(file), bytes).unwrap();
+    }
+    fs::write(directory.join("launch.toml"), launch).unwrap();
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kernels").join(module);
+    let output = Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
+        .arg("simulate")
+        .arg(module)
+        .args(["--kernel", name, "--launch", "launch.toml"])
+        .current_dir(&directory)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{name}: {text} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(!text.contains("not known"), "{name}: {text}");
+    fs::read(directory.join("c.bin")).unwrap()
+}
+
+/// A tensor map.
+fn map(file: &str, ty: Type, [columns, rows]: [usize; 2], [width, height]: [usize; 2], swizzle: &str) -> String {
+    format!(
+        "[[arg]]\ntype = \"tensor_map\"\nelement = \"{}\"\ndims = [{columns}, {rows}]\nbox = [{width}, {height}]\n\
+         swizzle = \"{swizzle}\"\ndata = \"{file}\"\n",
+        ty.element
+    )
+}
+
+fn numbers(all: &[usize]) -> String {
+    all.iter().map(|it| format!("[[arg]]\ntype = \"u32\"\nvalue = {it}\n")).collect()
+}
+
+/// Compares what a kernel leaves with what its multiplies should give.
+fn compare(name: &str, result: &[u8], wanted: &[f64], d: Type) {
+    let size = result.len() / wanted.len();
+    let mut wrong = 0;
+    for (at, wanted) in wanted.iter().enumerate() {
+        let mut code = [0; 4];
+        code[..size].copy_from_slice(&result[at * size..][..size]);
+        let wanted = if d.exponent == 0 { *wanted as i32 as u32 } else { d.encode(*wanted) };
+        // -0 is not what sums give.
+        let is_zero = wanted << (33 - d.bits.max(1)) == 0 && d.exponent > 0;
+        wrong += u32::from(u32::from_le_bytes(code) != if is_zero { 0 } else { wanted });
+    }
+    assert_eq!(wrong, 0, "{name}: of {} elements", wanted.len());
+}
+
+/// Tiles by TMA, K-major, 128 bytes of K in a block.
+#[test]
+fn dense_multiplies() {
+    let mut random = Random(1);
+    // The module, the kernel, A, B, D as it is stored, N, CTAs of a pair, and what the kernel does to the sign.
+    let cases = [
+        ("gemm_f16_tma_sm100a.ptx", "gemm_f16_128x128", F16, F16, F16, 128, 1, 1.0),
+        ("gemm_f16_tma_sm100a.ptx", "gemm_bf16_128x64", BF16, BF16, BF16, 64, 1, 1.0),
+        ("gemm_f16_tma_sm100a.ptx", "gemm_bf16_negated_128x32", BF16, BF16, F32, 32, 1, -1.0),
+        ("gemm_fp8_tma_sm100f.ptx", "gemm_e4m3_e4m3_128x128", E4M3, E4M3, BF16, 128, 1, 1.0),
+        ("gemm_fp8_tma_sm100f.ptx", "gemm_e5m2_e4m3_128x192", E5M2, E4M3, BF16, 192, 1, 1.0),
+        ("gemm_i8_tma_sm100a.ptx", "gemm_s8_128x128", S8, S8, Type { bits: 32, ..S8 }, 128, 1, 1.0),
+        ("gemm_tf32_tma_sm103a.ptx", "gemm_tf32_128x128", F32, F32, F32, 128, 1, 1.0),
+        ("gemm_cta_pair_sm100a.ptx", "gemm_pair_f16_128x256", F16, F16, F16, 256, 2, 1.0),
+        ("gemm_cta_pair_sm100a.ptx", "gemm_pair_tf32_256x64", F32, F32, F32, 64, 2, 1.0),
+    ];
+    for (module, name, a_type, b_type, d, n, pair, sign) in cases {
+        let m = if name.contains("pair_f16_128") { 128 } else { 128 * pair };
+        let block = 1024 / a_type.bits as usize;
+        let (blocks, k) = (2, 2 * block);
+        let (a, b) = (random.matrix(m, k, a_type), random.matrix(n, k, b_type));
+        let cluster = if pair == 2 { "cluster = [2]\n" } else { "" };
+        let launch = format!(
+            "grid = [{pair}]\n{cluster}dynamic_smem = 230000\n{}{}\
+             [[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}",
+            map("a.bin", a_type, [k, m], [block, m / pair], "128B"),
+            map("b.bin", b_type, [k, n], [block, n / pair], "128B"),
+            m * n * d.bits as usize / 8,
+            numbers(&[m, n, blocks])
+        );
+        let files = [("a.bin", a_type.bytes(&a)), ("b.bin", b_type.bytes(&b))];
+        let result = run(name, module, &launch, &files);
+        let wanted: Vec<f64> = product(&a, &b, k).iter().map(|it| it * sign).collect();
+        compare(name, &result, &wanted, d);
+    }
+}
+
+/// One tile in every layout of shared memory: widths of swizzling, both majornesses, accumulators of half precision.
+#[test]
+fn layouts_of_operands() {
+    let mut random = Random(2);
+    // The kernel, the type, N, how wide boxes of A and B are in bytes, and whether they are MN-major.
+    let cases = [
+        ("gemm_f16_k32_k32", F16, 64, [(32, false), (32, false)], F32),
+        ("gemm_f16_k64_k64_half", F16, 128, [(64, false), (64, false)], F16),
+        ("gemm_f16_m128_k128", F16, 128, [(128, true), (128, false)], F32),
+        ("gemm_bf16_k128_n128", BF16, 128, [(128, false), (128, true)], F32),
+        ("gemm_tf32_m128_n128", F32, 128, [(128, true), (128, true)], F32),
+        ("gemm_e4m3_k128_n128_half", E4M3, 128, [(128, false), (128, true)], F16),
+    ];
+    for (name, ty, n, [a_box, b_box], d) in cases {
+        let (m, bytes) = (128, ty.bits as usize / 8);
+        let k = 128 / bytes;
+        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
+        let operand = |file: &str, matrix: &[f64], rows: usize, (width, is_mn_major): (usize, bool)| {
+            let mode = match (width, bytes) {
+                (128, 4) if is_mn_major => "128B_ATOM_32B",
+                (32, _) => "32B",
+                (64, _) => "64B",
+                _ => "128B",
+            };
+            let width = width / bytes;
+            if is_mn_major {
+                (map(file, ty, [rows, k], [width, 128 / bytes], mode), ty.bytes(&transposed(matrix, k)))
+            } else {
+                (map(file, ty, [k, rows], [width, rows], mode), ty.bytes(matrix))
+            }
+        };
+        let (a_map, a_bytes) = operand("a.bin", &a, m, a_box);
+        let (b_map, b_bytes) = operand("b.bin", &b, n, b_box);
+        let launch = format!(
+            "grid = [1]\ndynamic_smem = 200000\n{a_map}{b_map}[[arg]]\ntype = \"buffer\"\nbytes = {}\n\
+             out = \"c.bin\"\n{}",
+            m * n * 4,
+            numbers(&[n, k])
+        );
+        let files = [("a.bin", a_bytes), ("b.bin", b_bytes)];
+        let mut result = run(name, "gemm_layouts_sm103a.ptx", &launch, &files);
+        if d.bits == 16 {
+            // A half takes the lower half of a cell.
+            result = result.chunks(4).flat_map(|cell| cell[..2].to_vec()).collect();
+        }
+        compare(name, &result, &product(&a, &b, k), d);
+    }
+}
+
+/// Scale factors in blocks of 512 bytes, 128 rows by four, as `tcgen05.cp.32x128b.warpx4` takes them.
+fn blocks(scales: &[u8], rows: usize, each: usize) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (from, group) in (0..each).step_by(4).flat_map(|from| (0..rows / 128).map(move |group| (from, group))) {
+        for (lane, column) in (0..32).flat_map(|lane| (0..4).map(move |column| (lane, column))) {
+            let row = group * 128 + column * 32 + lane;
+            all.extend_from_slice(&scales[row * each + from..][..4]);
+        }
+    }
+    all
+}
+
+#[test]
+fn block_scaled_multiplies() {
+    let mut random = Random(3);
+    // The module, the kernel, the types, elements of a scale, N, CTAs.
+    let cases = [
+        ("gemm_mxfp8_sm100f.ptx", "gemm_mxf8_e4m3_128x128", E4M3, E4M3, 32, 128, 1),
+        ("gemm_mxfp8_sm100f.ptx", "gemm_mxf8_e5m2_e4m3_128x256", E5M2, E4M3, 32, 256, 1),
+        ("gemm_mxf4_sm100a.ptx", "gemm_mxf4_128x128", E2M1, E2M1, 32, 128, 1),
+        ("gemm_nvfp4_sm100a.ptx", "gemm_nvfp4_128x128", E2M1, E2M1, 16, 128, 1),
+        ("gemm_nvfp4_sm100a.ptx", "gemm_nvfp4_4x_128x256", E2M1, E2M1, 16, 256, 1),
+        ("gemm_nvfp4_sm100a.ptx", "gemm_mxf4nvf4_ue8m0_2x_128x128", E2M1, E2M1, 32, 128, 1),
+        ("gemm_scaled_pair_sm100f.ptx", "gemm_pair_mxf8_256x256", E4M3, E4M3, 32, 256, 2),
+        ("gemm_scaled_pair_sm100f.ptx", "gemm_pair_nvfp4_256x128", E2M1, E2M1, 16, 128, 2),
+    ];
+    for (module, name, a_type, b_type, of_scale, n, pair) in cases {
+        let m = 128 * pair;
+        // One block of K: 128 bytes.
+        let k = 1024 / a_type.bits as usize;
+        let each = k / of_scale;
+        let (a, b) = (random.matrix(m, k, a_type), random.matrix(n, k, b_type));
+        let mut scales = |rows: usize| -> (Vec<f64>, Vec<u8>) {
+            let all = (0..rows * each).map(|_| match of_scale {
+                // ue4m3: 0.5, 1, 1.5, 2.
+                16 => [(0.5, 0x30), (1.0, 0x38), (1.5, 0x3C), (2.0, 0x40)][random.below(4) as usize],
+                _ => [(0.5, 126), (1.0, 127), (2.0, 128), (4.0, 129)][random.below(4) as usize],
+            });
+            all.unzip()
+        };
+        let ((a_scales, a_codes), (b_scales, b_codes)) = (scales(m), scales(n));
+        let scaled = |matrix: &[f64], scales: &[f64]| -> Vec<f64> {
+            matrix.iter().enumerate().map(|(at, value)| value * scales[at / of_scale]).collect()
+        };
+        let wanted = product(&scaled(&a, &a_scales), &scaled(&b, &b_scales), k);
+        let field = |rest: &str| format!("[[arg.fields]]\n{rest}\n");
+        let buffer = |bytes: usize, rest: &str| field(&format!("type = \"buffer\"\nbytes = {bytes}\n{rest}"));
+        let number = |value: usize| field(&format!("type = \"i32\"\nvalue = {value}"));
+        let launch = format!(
+            "grid = [{pair}]\ndynamic_smem = 232000\n{}{}[[arg]]\ntype = \"struct\"\n{}{}{}{}{}{}",
+            map("a.bin", a_type, [k, m], [k, 128], "128B"),
+            map("b.bin", b_type, [k, n], [k, n / pair], "128B"),
+            buffer(m * each, "data = \"sfa.bin\""),
+            buffer(n * each, "data = \"sfb.bin\""),
+            buffer(m * n * 2, "out = \"c.bin\""),
+            number(m),
+            number(n),
+            number(1)
+        );
+        let sfa = a_codes.chunks(128 * each).flat_map(|tile| blocks(tile, 128, each)).collect();
+        let files = [
+            ("a.bin", a_type.bytes(&a)),
+            ("b.bin", b_type.bytes(&b)),
+            ("sfa.bin", sfa),
+            ("sfb.bin", blocks(&b_codes, n, each)),
+        ];
+        compare(name, &run(name, module, &launch, &files), &wanted, BF16);
+    }
+}
