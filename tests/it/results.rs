@@ -110,7 +110,13 @@ fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec
 }
 
 /// A tensor map.
-fn map(file: &str, ty: Type, [columns, rows]: [usize; 2], [width, height]: [usize; 2], swizzle: &str) -> String {
+fn map(
+    file: &str,
+    ty: Type,
+    [columns, rows]: [usize; 2],
+    [width, height]: [usize; 2],
+    swizzle: &str,
+) -> String {
     format!(
         "[[arg]]\ntype = \"tensor_map\"\nelement = \"{}\"\ndims = [{columns}, {rows}]\nbox = [{width}, {height}]\n\
          swizzle = \"{swizzle}\"\ndata = \"{file}\"\n",
@@ -226,7 +232,8 @@ fn layouts_of_operands() {
 /// Scale factors in blocks of 512 bytes, 128 rows by four, as `tcgen05.cp.32x128b.warpx4` takes them.
 fn blocks(scales: &[u8], rows: usize, each: usize) -> Vec<u8> {
     let mut all = Vec::new();
-    for (from, group) in (0..each).step_by(4).flat_map(|from| (0..rows / 128).map(move |group| (from, group))) {
+    for (from, group) in (0..each).step_by(4).flat_map(|from| (0..rows / 128).map(move |group| (from, group)))
+    {
         for (lane, column) in (0..32).flat_map(|lane| (0..4).map(move |column| (lane, column))) {
             let row = group * 128 + column * 32 + lane;
             all.extend_from_slice(&scales[row * each + from..][..4]);

@@ -79,6 +79,8 @@ pub struct Facts {
     pub saturates: Option<bool>,
     /// The type of the scale factors.
     pub scale: Option<ScaleType>,
+    /// Which half of the columns the sparsity metadata is in, where that is chosen.
+    pub selector: Option<u32>,
     /// The scale factor ids of A and B.
     pub scale_ids: Option<(u32, u32)>,
 }
@@ -110,6 +112,7 @@ pub fn facts(kind: Kind, generation: Generation, word: Known) -> Facts {
         negate_b: flag(NEGATE_B),
         saturates: flag(SATURATE),
         scale: known(SCALE).and_then(|(field, raw)| field.name_of(raw)?.parse().ok()),
+        selector: known(SELECTOR).map(|(_, raw)| raw as u32),
         scale_ids: number(SCALE_IDS[0]).zip(number(SCALE_IDS[1])),
     }
 }

@@ -1,9 +1,9 @@
 //! What a multiply computes: its operands in shared and Tensor Memory, and the accumulator.
 //!
 //! The arithmetic is that of `ptx_numbers`; where the elements lie is that of `addresses::Operand` and of
-//! `isa::tensor_cells`. What is not known stays so: an element of A makes a row of D unknown, one of B a column. Sparse
-//! multiplies, K = 96, moved patterns, absolute strides and elements of less than 8 bits in Tensor Memory are not
-//! computed.
+//! `isa::tensor_cells`. What is not known stays so: an element of A makes a row of D unknown, one of B a column. Not
+//! computed are sparse multiplies that use half of the lanes, K = 96, moved patterns, absolute strides, and elements of
+//! less than 8 bits in Tensor Memory.
 
 use std::ops::Range;
 
@@ -18,6 +18,7 @@ use crate::descriptor::Generation;
 use crate::descriptor::idesc_check::Facts;
 use crate::isa::datapath::DatapathLayout;
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use crate::isa::tensor_cells::metadata_cell;
 use crate::isa::vocabulary::{self, ScaleVectorSize};
 use crate::program::Multiply;
 
@@ -40,6 +41,8 @@ pub(super) struct Product {
     /// By CTA: lanes of D that are left alone.
     disabled: [u128; 2],
     scales: Option<Scales>,
+    /// The first column of the metadata of a sparse A.
+    metadata: Option<u32>,
 }
 
 /// Scale factors in Tensor Memory.
@@ -69,6 +72,8 @@ enum Source {
 struct Elements {
     codes: Vec<u32>,
     lost: Vec<bool>,
+    /// Of a sparse A: where they are along K.
+    indices: Option<Vec<u16>>,
 }
 
 /// A part of D in one CTA.
@@ -93,8 +98,11 @@ impl Product {
         (layout, n, k): (&'static DatapathLayout, u32, u32),
         ctas: &[u32],
     ) -> Option<Self> {
-        if multiply.sparse || multiply.ashift || multiply.zero_column_mask.is_some() || multiply.is_looked_up
-        {
+        if multiply.ashift || multiply.zero_column_mask.is_some() || multiply.is_looked_up {
+            return None;
+        }
+        // Where only half of the lanes are used, nobody says how metadata lie.
+        if multiply.sparse && (layout.lanes_of_group() < 32 || layout.parts() > 1) {
             return None;
         }
         if ctas.len() as u32 != layout.ctas() || generation != Generation::Blackwell {
@@ -142,6 +150,7 @@ impl Product {
             old: OldD::Zero,
             disabled: [0; 2],
             scales: None,
+            metadata: None,
         })
     }
 
@@ -171,6 +180,58 @@ impl Product {
         Self { d, old, disabled, ..self }
     }
 
+    /// With the metadata of a sparse A from a column on. Of a pair of columns, `selector` says which if one is enough.
+    #[must_use]
+    pub(super) fn sparse(self, column: Option<u32>, selector: Option<u32>) -> Self {
+        let column = column.map(|column| match self.metadata_bits() {
+            32 => column / 2 * 2 + selector.unwrap_or(0) % 2,
+            _ => column,
+        });
+        Self { metadata: column, ..self }
+    }
+
+    /// Bits of metadata that a row has.
+    const fn metadata_bits(&self) -> u32 {
+        match self.arithmetic.kind {
+            Kind::Tf32 => 2 * self.k,
+            Kind::F16 | Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => self.k,
+            Kind::Mxf4 | Kind::Mxf4nvf4 => self.k / 2,
+        }
+    }
+
+    /// Elements of A that a row has.
+    const fn k_of_a(&self) -> u32 {
+        if self.metadata.is_some() { self.k / 2 } else { self.k }
+    }
+
+    /// Along K, where the elements of a sparse A are, row by row; and the rows of which that is not known.
+    fn read_metadata(&self, cells: &Cells, column: u32) -> (Vec<u16>, Vec<bool>) {
+        let (rows, of_row) = (self.layout.rows(), self.metadata_bits());
+        let (mut indices, mut lost) = (Vec::new(), vec![false; rows as usize]);
+        for (row, chunk) in (0..rows).flat_map(|row| (0..of_row / 4).map(move |chunk| (row, chunk))) {
+            let (lane, at, bit) = metadata_cell(row, chunk, of_row);
+            let bits = cells.get(lane, column + at).map(|cell| (cell >> bit & 0xF) as u16);
+            let (first, second) = bits.map_or((0, 1), |bits| (bits & 3, bits >> 2));
+            // Other bits mean nothing.
+            let is_lost = bits.is_none() || first >= second;
+            lost[row as usize] |= is_lost;
+            let (first, second) = if is_lost { (0, 1) } else { (first, second) };
+            let chunk = chunk as u16;
+            match self.arithmetic.kind {
+                Kind::Tf32 => indices.push(chunk * 2 + first / 2),
+                Kind::F16 | Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => {
+                    indices.extend([chunk * 4 + first, chunk * 4 + second]);
+                }
+                Kind::Mxf4 | Kind::Mxf4nvf4 => {
+                    for pair in [first, second] {
+                        indices.extend([chunk * 8 + pair * 2, chunk * 8 + pair * 2 + 1]);
+                    }
+                }
+            }
+        }
+        (indices, lost)
+    }
+
     /// With scale factors of A and B from two columns on, if the multiply has some: their ids are the bytes that they
     /// begin in (9.7.16.10.7.2).
     pub(super) fn scaled(
@@ -194,7 +255,7 @@ impl Product {
     /// one (9.7.16.10.7). Each part of D has those of its own columns.
     fn read_scales(&self, cells: &Cells, (column, byte): (u32, u32), count: u32, part: u32) -> Elements {
         let each = self.scales.map_or(0, |scales| scales.count);
-        let mut all = Elements { codes: Vec::new(), lost: vec![false; count as usize] };
+        let mut all = Elements { lost: vec![false; count as usize], ..Elements::default() };
         let first = part * (LANES / self.layout.parts());
         for index in 0..count {
             let cell = cells.get(first + index % 32, column + index / 32);
@@ -207,7 +268,7 @@ impl Product {
 
     /// What the cells of D hold afterwards.
     pub(super) fn compute(&self, ctas: &[Cta]) -> Vec<Part> {
-        let (rows, k) = (self.layout.rows(), self.k);
+        let (rows, k, k_of_a) = (self.layout.rows(), self.k, self.k_of_a());
         let columns_of_cta = self.n / self.layout.ctas();
         let columns_of_part = self.n / self.layout.parts();
         let mut b = Elements::default();
@@ -223,15 +284,20 @@ impl Product {
             for part in 0..self.layout.parts() {
                 let a = match &self.a {
                     Source::Shared { .. } => {
-                        shared.get_or_insert_with(|| self.a.read(memory, rows, k, |row| row))
+                        shared.get_or_insert_with(|| self.a.read(memory, rows, k_of_a, |row| row))
                     }
                     Source::Tensor { .. } => {
-                        shared.insert(self.a.read(memory, rows, k, |row| self.layout.lane(row, part)))
+                        shared.insert(self.a.read(memory, rows, k_of_a, |row| self.layout.lane(row, part)))
                     }
                 };
                 let columns = part * columns_of_part..(part + 1) * columns_of_part;
                 let lanes = (0..rows).map(|row| (self.d.0 + self.layout.lane(row, part)) % LANES).collect();
                 let cells = &memory.tensor.cells;
+                if let Some(column) = self.metadata {
+                    let (indices, lost) = self.read_metadata(cells, column);
+                    a.lost.iter_mut().zip(lost).for_each(|(all, lost)| *all |= lost);
+                    a.indices = Some(indices);
+                }
                 let scales = self.scales.map(|scales| {
                     // Those of A lie in every quarter of the lanes.
                     let of_a = self.read_scales(cells, scales.a, rows, 0);
@@ -283,7 +349,11 @@ impl Product {
         let codes = &b.codes[columns.start * k..columns.end * k];
         let is_any_known = known.iter().any(|(here, _)| *here != 0);
         let scales = scales.as_ref().map_or((&[][..], &[][..]), |[a, b]| (&a.codes, &b.codes));
-        let a = Codes::new(lanes.len(), k, &a.codes).scaled(scales.0);
+        let codes_of_a = Codes::new(lanes.len(), self.k_of_a() as usize, &a.codes).scaled(scales.0);
+        let a = match &a.indices {
+            Some(indices) => codes_of_a.selecting(indices),
+            None => codes_of_a,
+        };
         let b = Codes::new(count, k, codes).scaled(scales.1);
         if !is_any_known || self.execute(&a, &b, &mut values).is_err() {
             known.iter_mut().for_each(|(here, _)| *here = 0);
@@ -299,8 +369,11 @@ impl Product {
 impl Source {
     /// The elements: `count` rows of A or columns of B, each of `k`. `lane` is where a row lies in Tensor Memory.
     fn read(&self, cta: &Cta, count: u32, k: u32, lane: impl Fn(u32) -> u32) -> Elements {
-        let mut elements =
-            Elements { codes: vec![0; (count * k) as usize], lost: vec![false; count as usize] };
+        let mut elements = Elements {
+            codes: vec![0; (count * k) as usize],
+            lost: vec![false; count as usize],
+            indices: None,
+        };
         match *self {
             Self::Shared { place, bits } => elements.read_shared(&cta.shared, place, (count, k), bits),
             Self::Tensor { lane: first, column, bits } => {

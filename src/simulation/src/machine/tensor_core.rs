@@ -359,6 +359,7 @@ impl Machine<'_> {
         });
         // Of A's and B's scale factors.
         let mut last_columns = (0, 0);
+        let mut metadata_column = None;
         let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
             return Err(Self::stop(strand, "a descriptor is not known"));
         };
@@ -403,6 +404,9 @@ impl Machine<'_> {
             let scales = multiply.scales.into_iter().flatten().map(|address| (address, ALL));
             for (address, groups) in metadata.chain(scales).collect::<Vec<_>>() {
                 let (column, _) = self.tensor_address(strand, address, lane)?;
+                if multiply.metadata.is_some() && metadata_column.is_none() {
+                    metadata_column = Some(column);
+                }
                 last_columns = (last_columns.1, column);
                 reads.push(Region { cta: *cta, groups, column, columns: 1 });
             }
@@ -412,6 +416,7 @@ impl Machine<'_> {
         let scales = multiply.scales.map(|_| last_columns);
         let product = product.and_then(|it| it.b_at(b_word, transpose_b?, bits(b)));
         let product = product.and_then(|it| it.scaled(scales, multiply, &facts));
+        let product = product.map(|it| it.sparse(metadata_column, facts.selector));
         let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
         // Where that is not known, nothing is said about what D holds.
         let updates = enabled.unwrap_or(false);
