@@ -11,10 +11,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::diagnostic::Code;
-use super::judged::add_note;
 use super::launch::{Launch, LaunchError};
 use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
-use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict};
+use super::report::{add_note, verdict};
+use super::run::clusters;
+use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;

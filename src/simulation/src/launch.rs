@@ -158,92 +158,6 @@ impl std::error::Error for LaunchError {}
 pub const MOST_SHARED: u32 = 227 * 1024;
 /// Larger buffers are not written to files.
 pub(crate) const MOST_WRITTEN: usize = 1 << 26;
-/// What a buffer has of which nothing is said.
-const ASSUMED_BUFFER: u64 = 1 << 32;
-/// Sets of what is assumed that are looked at, if launches of some are none.
-pub(crate) const MOST_SETS: usize = 6;
-/// The values that numbers get, set by set.
-const ASSUMED_NUMBERS: [u64; MOST_SETS] = [512, 256, 384, 128, 8, 16];
-/// How many clusters the grid has along its first axis, where one does too much work.
-pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
-
-/// How many parts of the work a cluster has where it is to have several: more than accumulators and buffers of what it
-/// hands on, so that each is used again.
-pub(crate) const FEW_PARTS: u32 = 5;
-
-/// The threads that a CTA has, where its kernel does not say.
-const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
-
-/// What is taken for the values that nobody has said, the same for all who read them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Assumption {
-    /// What the numbers among the parameters are.
-    pub(crate) number: u64,
-    content: Content,
-    /// Whether nobody has said which CTAs are in a cluster.
-    pub(crate) assumes_cluster: bool,
-    /// A word of the parameters that is another number: where it is.
-    pub(crate) other: Option<(u64, u64)>,
-}
-
-/// What is taken for the contents of buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    /// Greater numbers further on: lengths, and also where something starts.
-    Rising,
-    Zeros,
-    Ones,
-    /// What the numbers among the parameters are.
-    Equal,
-    /// Where it stands in its buffer: names of what there is several of.
-    Indices,
-}
-
-/// After how many elements they reach the numbers among the parameters.
-const RISES: u64 = 4;
-
-impl Assumption {
-    /// That of a set; where it makes too much work, smaller by a factor.
-    pub(crate) fn of(set: usize, smaller: u64) -> Self {
-        const CONTENTS: [Content; MOST_SETS] =
-            [Content::Rising, Content::Zeros, Content::Ones, Content::Equal, Content::Ones, Content::Indices];
-        let number = (ASSUMED_NUMBERS[set % MOST_SETS] / smaller.max(1)).max(1);
-        Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false, other: None }
-    }
-
-    /// Zeros everywhere.
-    pub(crate) const fn zeros() -> Self {
-        Self { number: 0, content: Content::Zeros, assumes_cluster: false, other: None }
-    }
-
-    /// What an element of a buffer holds, which starts so many bytes behind the start.
-    pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
-        match self.content {
-            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES)),
-            Content::Equal if bytes >= 4 => self.number,
-            Content::Indices if bytes >= 4 => at / bytes,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
-            Content::Zeros => 0,
-        }
-    }
-
-    /// What a byte among the parameters is.
-    pub(crate) const fn flag(self) -> u64 {
-        match self.content {
-            Content::Zeros => 0,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
-        }
-    }
-
-    /// What an instruction results in that is not computed, and what copies bring that are not made.
-    pub(crate) const fn result(self) -> u64 {
-        match self.content {
-            Content::Rising | Content::Zeros | Content::Equal | Content::Indices => 0,
-            Content::Ones => 1,
-        }
-    }
-}
-
 /// What a kernel's directives say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
@@ -269,7 +183,7 @@ impl Directives {
 }
 
 /// Three numbers of which the last ones may be left out.
-fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
+pub(crate) fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
     let Some(given) = given else { return Ok(None) };
     if given.is_empty() || given.len() > 3 || given.contains(&0) {
         return Err(LaunchError(format!("`{what}` is one to three numbers greater than 0")));
@@ -348,69 +262,6 @@ impl Launch {
             assumed,
         }
         .checked()
-    }
-
-    /// The launch that is assumed of a kernel that comes alone; one of several.
-    pub(crate) fn assumed(
-        unit: &Unit,
-        function: &Function,
-        parameters: &[Parameter],
-        dynamic_smem: u32,
-        (set, smaller): (usize, u64),
-    ) -> Self {
-        let said = Directives::of(unit, function);
-        let mut assumed = Vec::new();
-        let block = said.block.unwrap_or_else(|| {
-            assumed.push("the number of threads in a CTA".to_owned());
-            [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
-        });
-        let cluster = said.cluster.unwrap_or([1, 1, 1]);
-        let Assumption { number, .. } = Assumption::of(set, smaller);
-        let arguments = parameters
-            .iter()
-            .map(|parameter| match parameter.ty {
-                _ if parameter.is_array && parameter.bytes == 128 && parameter.align >= 64 => {
-                    Argument::Opaque
-                }
-                _ if parameter.is_array => Argument::Opaque,
-                Some(Type::U64 | Type::B64 | Type::S64) if parameter.is_pointer => {
-                    Argument::Buffer { bytes: ASSUMED_BUFFER, data: None }
-                }
-                // The kernel shows whether it is an address.
-                Some(Type::U64 | Type::B64 | Type::S64) => Argument::Opaque,
-                Some(Type::F32) => Argument::Bytes(1.0f32.to_le_bytes().to_vec()),
-                Some(Type::F64) => Argument::Bytes(1.0f64.to_le_bytes().to_vec()),
-                _ => Argument::Bytes(number.to_le_bytes()[..parameter.bytes.min(8) as usize].to_vec()),
-            })
-            .collect();
-        if !parameters.is_empty() {
-            assumed.push("the values of all parameters".to_owned());
-        }
-        Self {
-            grid: cluster,
-            block,
-            cluster,
-            dynamic_smem,
-            registers: None,
-            assume_zeros: false,
-            arguments,
-            outs: Vec::new(),
-            assumed,
-        }
-    }
-
-    /// The same with the shape that a file says.
-    pub(crate) fn shaped(mut self, shape: &LaunchFile) -> Result<Self, LaunchError> {
-        if let Some(block) = three(shape.block.as_deref(), "block")? {
-            self.block = block;
-        }
-        if let Some(cluster) = three(shape.cluster.as_deref(), "cluster")? {
-            (self.cluster, self.grid) = (cluster, cluster);
-        }
-        if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
-            self.grid = grid;
-        }
-        self.checked()
     }
 
     /// Whether such a cluster exists.

@@ -140,3 +140,11 @@ pub(super) fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict
         Verdict::Incomplete
     }
 }
+
+/// Adds to what is said of a finding.
+pub(super) fn add_note(finding: &mut Diagnostic, more: &str) {
+    finding.note = Some(match finding.note.take() {
+        Some(note) => format!("{note}; {more}"),
+        None => more.to_owned(),
+    });
+}

@@ -8,9 +8,13 @@
 
 use std::collections::BTreeSet;
 
-use super::launch::{Assumption, LaunchError, LaunchFile};
-use super::machine::Extents;
-use super::{Kernel, KernelReport, Open, Run, Settings, judged};
+use super::generator::Open;
+use super::hypothesis::Assumption;
+use super::judgement;
+use crate::launch::{LaunchError, LaunchFile};
+use crate::machine::Extents;
+use crate::run::Run;
+use crate::{Kernel, KernelReport, Settings};
 
 /// The sets, how much smaller their numbers are, and the number that the one word gets.
 /// Steps are often of 128, 64 or 32 elements: a word that counts them agrees with another one in one of these.
@@ -26,7 +30,7 @@ impl Kernel<'_> {
         &self,
         (shape, is_open): (&LaunchFile, Open),
         settings: &Settings,
-        (leading, doubted): (&BTreeSet<u64>, &[judged::Key]),
+        (leading, doubted): (&BTreeSet<u64>, &[judgement::Key]),
         report: &mut KernelReport,
     ) -> Result<(), LaunchError> {
         if leading.len() < 2 {
@@ -49,7 +53,7 @@ impl Kernel<'_> {
                 }
             }
         }
-        judged::add_races(report, &runs, doubted);
+        judgement::add_races(report, &runs, doubted);
         Ok(())
     }
 }

@@ -7,15 +7,18 @@
 
 use std::collections::BTreeSet;
 
-use super::findings::{Awaited, Doubt, Finding};
-use super::program::NOWHERE;
-use super::{KernelReport, Reason, Run, launch, verdict};
+use super::hypothesis::MOST_SETS;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::findings::{Awaited, Doubt, Finding};
+use crate::program::NOWHERE;
+use crate::report::{add_note, verdict};
+use crate::run::Run;
 use crate::source::Span;
+use crate::{KernelReport, Reason};
 
 /// Where and when a finding showed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Its place, and that of its first label.
     steps: [u32; 2],
     /// How often they had been executed.
@@ -31,7 +34,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
+    pub(crate) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
         Self {
             steps: [finding.step, other],
@@ -96,12 +99,12 @@ const fn is_race(code: Code) -> bool {
 fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let times = runs.iter().filter(|run| run.has(key)).count();
     let most = match shown.doubt {
-        None | Some(Doubt::Ways) => launch::MOST_SETS.div_ceil(3) * 2,
-        Some(Doubt::Address) => launch::MOST_SETS,
+        None | Some(Doubt::Ways) => MOST_SETS.div_ceil(3) * 2,
+        Some(Doubt::Address) => MOST_SETS,
         Some(Doubt::Count | Doubt::Addition | Doubt::Cluster) => return false,
     };
     is_race(key.0)
-        && runs.len() == launch::MOST_SETS
+        && runs.len() == MOST_SETS
         && times >= most
         && runs.iter().all(|run| run.has(key) || !run.reaches(shown))
 }
@@ -113,13 +116,13 @@ fn always_hang(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let is_same = |run: &Run| run.found().any(|(it, _, other)| it == key && other.awaited == Some(awaited));
     key.0 == Code::Deadlock
         && shown.doubt == Some(Doubt::Ways)
-        && runs.len() == launch::MOST_SETS
-        && runs.iter().filter(|run| is_same(run)).count() >= launch::MOST_SETS.div_ceil(3) * 2
+        && runs.len() == MOST_SETS
+        && runs.iter().filter(|run| is_same(run)).count() >= MOST_SETS.div_ceil(3) * 2
         && runs.iter().all(|run| is_same(run) || !run.reaches(shown) && !run.has(key))
 }
 
 /// Of what is due to the same bytes, the first.
-pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
+pub(crate) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
     let mut kept: Vec<(Diagnostic, Shown, u32)> = Vec::new();
     for (finding, shown) in found {
         let is_due = |(first, known, _): &&mut (Diagnostic, Shown, u32)| {
@@ -194,14 +197,6 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
     let KernelReport { diagnostics, reasons, .. } = report;
     reasons.retain(|reason| !is_found(diagnostics, reason));
     report.verdict = verdict(&report.diagnostics, &report.reasons);
-}
-
-/// Adds to what is said of a finding.
-pub(super) fn add_note(finding: &mut Diagnostic, more: &str) {
-    finding.note = Some(match finding.note.take() {
-        Some(note) => format!("{note}; {more}"),
-        None => more.to_owned(),
-    });
 }
 
 /// What is known of the kernel; nothing if there were no runs.
