@@ -12,6 +12,7 @@ mod differing;
 mod generator;
 mod hypothesis;
 mod judgement;
+mod printed;
 
-pub(crate) use hypothesis::Assumption;
+pub(crate) use hypothesis::{Assumption, Hypothesis};
 pub(crate) use judgement::{Shown, once_for_each_cause};

@@ -65,6 +65,10 @@ impl Kernel<'_> {
         if range.is_empty() || u64::from(range.end) > count {
             return Err(LaunchError(format!("the grid has {count} clusters")));
         }
+        if let Some(assumption) = launch.assumes {
+            let settings = Settings { cluster_index: range.start, ..*settings };
+            return self.simulate_again(launch, assumption, &settings);
+        }
         let (report, extents) = self.run_clusters(launch, settings, range.clone(), &Extents::new())?;
         if extents.is_empty() {
             return Ok(report);

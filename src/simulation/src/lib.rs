@@ -39,13 +39,13 @@ mod shadow;
 pub mod tensor_map;
 
 use descriptor::Features;
-use launch::{Launch, LaunchError, LaunchFile};
+use launch::{Launch, LaunchError, LaunchFile, Misfit};
 use machine::Extents;
 use program::{Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
 use ptx_ir as ir;
-pub use report::{KernelReport, Output, Progress, Reason, Verdict};
+pub use report::{KernelReport, Output, Progress, Reason, TriedLaunch, Verdict};
 use resolve::environment::Environment;
 use resolve::unit::Unit;
 
@@ -159,11 +159,9 @@ impl<'u> Kernel<'u> {
         self.unit.source.slice(self.unit.module.functions[self.function as usize].name)
     }
 
-    /// A launch file to fill in.
+    /// A launch file to fill in: that of the first launch that is tried if none is given.
     pub fn launch_template(&self) -> String {
-        let function = &self.unit.module.functions[self.function as usize];
-        let directives = launch::Directives::of(self.unit, function);
-        launch::template(self.name(), &directives, &self.program.parameters, self.uses_dynamic())
+        self.launch_file(&self.first_hypothesis())
     }
 
     /// Whether there is something in dynamic shared memory.
@@ -191,6 +189,18 @@ impl<'u> Kernel<'u> {
         file: &LaunchFile,
         data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
     ) -> Result<Launch, LaunchError> {
+        self.fitting_launch(file, data).map_err(|misfit| misfit.error)
+    }
+
+    /// The launch that a file says.
+    ///
+    /// # Errors
+    /// When it contradicts itself or the kernel: which of its values does.
+    pub fn fitting_launch(
+        &self,
+        file: &LaunchFile,
+        data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
+    ) -> Result<Launch, Misfit> {
         let function = &self.unit.module.functions[self.function as usize];
         Launch::new(self.unit, function, &self.program.parameters, file, data)
     }
@@ -200,7 +210,10 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        Ok(self.run(launch, settings, None, &mut Extents::new())?.report)
+        match launch.assumes {
+            Some(assumption) => self.simulate_again(launch, assumption, settings),
+            None => Ok(self.run(launch, settings, None, &mut Extents::new())?.report),
+        }
     }
 
     /// Runs all clusters of the grid, which share their global memory.

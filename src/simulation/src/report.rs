@@ -44,6 +44,10 @@ pub struct KernelReport {
     pub assumed: Vec<String>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// The launches that were tried, if none was given; each has its place here, from 1, as its number.
+    pub tried: Vec<TriedLaunch>,
+    /// The number of the launch that shows the first finding, or the first reason for doubt.
+    pub shown_by: Option<usize>,
     /// Clusters of the grid that ran.
     pub clusters: u32,
     /// Instructions that warps executed.
@@ -54,6 +58,15 @@ pub struct KernelReport {
     pub outputs: Vec<Output>,
     /// What happened, if that was wanted.
     pub record: Option<Record>,
+}
+
+/// A launch that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriedLaunch {
+    /// The values that chose the paths of threads, and the shape.
+    pub summary: String,
+    /// The launch file that repeats it.
+    pub file: String,
 }
 
 /// What a buffer of the launch holds in the end.

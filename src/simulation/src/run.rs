@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use super::assumed::{Assumption, Shown, once_for_each_cause};
+use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError};
 use super::machine::{Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape};
 use super::program::{self, Action};
@@ -28,8 +28,8 @@ pub(super) struct Run {
     pub(super) extents: Extents,
     /// The words of the parameters that choose the ways of threads.
     pub(super) leading: BTreeSet<u64>,
-    /// What the launch is, in words.
-    pub(super) under: String,
+    /// The launch, if it is assumed.
+    pub(super) hypothesis: Option<Hypothesis>,
 }
 
 impl Kernel<'_> {
@@ -72,7 +72,7 @@ impl Kernel<'_> {
                 visits: Vec::new(),
                 extents: Extents::new(),
                 leading: BTreeSet::new(),
-                under: String::new(),
+                hypothesis: None,
             });
         }
         let (global, mut parameters, places) = self.memory(launch);
@@ -89,10 +89,8 @@ impl Kernel<'_> {
         let mut outcome = machine.run();
         let global = std::mem::take(&mut outcome.global);
         let mut run = self.reported(launch, outcome, assumes.is_some());
-        match assumes {
-            Some(assumption) => run.under = self.described(launch, assumption, &run.leading),
-            None => run.report.outputs = self.outputs(launch, &global, &places),
-        }
+        run.hypothesis = assumes.map(|assumption| Hypothesis { launch: launch.clone(), assumption });
+        run.report.outputs = self.outputs(launch, &global, &places);
         Ok(run)
     }
 
@@ -200,6 +198,8 @@ impl Kernel<'_> {
             reasons,
             assumed,
             diagnostics,
+            tried: Vec::new(),
+            shown_by: None,
             clusters: 1,
             warp_instructions: outcome.executed,
             operations: outcome.performed,
@@ -208,8 +208,8 @@ impl Kernel<'_> {
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
         let (visits, extents, leading) = (outcome.visits, outcome.extents, outcome.leading);
-        let under = String::new();
-        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading, under }
+        let hypothesis = None;
+        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading, hypothesis }
     }
 
     /// What is said of a launch that is too large.
@@ -220,6 +220,8 @@ impl Kernel<'_> {
             reasons: vec![Reason { span: None, text }],
             assumed: launch.assumed.clone(),
             diagnostics: Vec::new(),
+            tried: Vec::new(),
+            shown_by: None,
             clusters: 0,
             warp_instructions: 0,
             operations: 0,
@@ -271,8 +273,10 @@ impl Kernel<'_> {
         {
             let (at, len) = (u64::from(parameter.offset), parameter.bytes as usize);
             if let Argument::Struct(fields) = argument {
-                // What is between its fields is nothing that is read.
-                parameters.fill(at, len, Some(&[]));
+                // What is between its fields is nothing that is read, or is assumed like the rest.
+                if launch.assumes.is_none() {
+                    parameters.fill(at, len, Some(&[]));
+                }
                 for (field, (offset, size, argument)) in fields.iter().enumerate() {
                     let known = bytes(argument, address(index, Some(field)));
                     parameters.fill(at + u64::from(*offset), *size as usize, known.as_deref());

@@ -13,6 +13,7 @@ use super::hypothesis::Assumption;
 use super::judgement;
 use crate::launch::{LaunchError, LaunchFile};
 use crate::machine::Extents;
+use crate::report::TriedLaunch;
 use crate::run::Run;
 use crate::{Kernel, KernelReport, Settings};
 
@@ -32,6 +33,7 @@ impl Kernel<'_> {
         settings: &Settings,
         (leading, doubted): (&BTreeSet<u64>, &[judgement::Key]),
         report: &mut KernelReport,
+        tried: &mut Vec<TriedLaunch>,
     ) -> Result<(), LaunchError> {
         if leading.len() < 2 {
             return Ok(());
@@ -53,7 +55,9 @@ impl Kernel<'_> {
                 }
             }
         }
-        judgement::add_races(report, &runs, doubted);
+        let before = tried.len();
+        tried.extend(self.tried(runs.iter().map(|(_, run)| run)));
+        judgement::add_races(report, &runs, doubted, &tried[before..], before);
         Ok(())
     }
 }

@@ -7,7 +7,8 @@ use super::judgement;
 use crate::launch::{Directives, Launch, LaunchError, LaunchFile, MOST_SHARED};
 use crate::machine::Extents;
 use crate::program::{self, Action};
-use crate::run::Run;
+use crate::report::TriedLaunch;
+use crate::run::{Run, clusters};
 use crate::{Kernel, KernelReport, Settings, Verdict};
 
 /// What a launch that is assumed leaves open.
@@ -95,9 +96,14 @@ impl Kernel<'_> {
         set: (usize, u64),
     ) -> Result<Launch, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
-        let free = MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
-        let dynamic = if self.uses_dynamic() { free } else { 0 };
+        let dynamic = self.assumed_dynamic();
         Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
+    }
+
+    /// Bytes of dynamic shared memory: all that a CTA can have, if the kernel uses it.
+    pub(super) fn assumed_dynamic(&self) -> u32 {
+        let free = MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
+        if self.uses_dynamic() { free } else { 0 }
     }
 
     /// Runs it under launches that are assumed. What shows whenever its places are reached is reported.
@@ -132,11 +138,48 @@ impl Kernel<'_> {
                 run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
             }
         }
+        let mut tried = self.tried(&runs);
         let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
         let doubted = judgement::doubted_races(&runs);
-        let mut report = judgement::together(runs).ok_or_else(|| LaunchError("no launch".to_owned()))?;
+        let mut report =
+            judgement::together(runs, &tried).ok_or_else(|| LaunchError("no launch".to_owned()))?;
         if report.verdict == Verdict::Clean || report.verdict == Verdict::Incomplete && !doubted.is_empty() {
-            self.try_unlike_numbers((&chosen, is_open), settings, (&leading, &doubted), &mut report)?;
+            self.try_unlike_numbers(
+                (&chosen, is_open),
+                settings,
+                (&leading, &doubted),
+                &mut report,
+                &mut tried,
+            )?;
+        }
+        report.tried = tried;
+        Ok(report)
+    }
+
+    /// The launches of some runs, for people.
+    pub(super) fn tried<'r>(&self, runs: impl IntoIterator<Item = &'r Run>) -> Vec<TriedLaunch> {
+        let tried = |run: &Run| match &run.hypothesis {
+            Some(hypothesis) => TriedLaunch {
+                summary: self.described(hypothesis, &run.leading),
+                file: self.launch_file(hypothesis),
+            },
+            None => TriedLaunch { summary: String::new(), file: String::new() },
+        };
+        runs.into_iter().map(tried).collect()
+    }
+
+    /// Runs a launch that says what is assumed of the rest, as it was run when it was tried: one cluster of its grid.
+    pub(crate) fn simulate_again(
+        &self,
+        launch: &Launch,
+        assumption: Assumption,
+        settings: &Settings,
+    ) -> Result<KernelReport, LaunchError> {
+        let run = self.run(launch, settings, Some(assumption), &mut Extents::new())?;
+        let mut report = judgement::alone(run);
+        report.assumed.push("what the launch file leaves open, as its `assume` says".to_owned());
+        if clusters(launch) > 1 {
+            report.assumed.push("that the clusters of the grid that do not run do nothing".to_owned());
         }
         Ok(report)
     }
@@ -241,7 +284,7 @@ impl Kernel<'_> {
     }
 
     /// Whether it asks for the work of clusters that have not started.
-    fn asks_for_more(&self) -> bool {
+    pub(super) fn asks_for_more(&self) -> bool {
         self.program.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
     }
 }

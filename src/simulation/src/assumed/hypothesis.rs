@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::Kernel;
-use crate::launch::{Argument, Directives, Launch, LaunchError, LaunchFile, three};
+use crate::launch::{
+    Argument, AssumeFile, AssumedContents, Directives, Launch, LaunchError, LaunchFile, three,
+};
 use crate::program::{self, Parameter};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Function, Type};
 
 /// What a buffer has of which nothing is said.
-const ASSUMED_BUFFER: u64 = 1 << 32;
+pub(super) const ASSUMED_BUFFER: u64 = 1 << 32;
 /// Sets of what is assumed that are looked at, if launches of some are none.
 pub(crate) const MOST_SETS: usize = 6;
 /// The values that numbers get, set by set.
@@ -22,29 +24,23 @@ pub(crate) const FEW_PARTS: u32 = 5;
 /// The threads that a CTA has, where its kernel does not say.
 const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
 
+/// A launch that is tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Hypothesis {
+    pub(crate) launch: Launch,
+    pub(crate) assumption: Assumption,
+}
+
 /// What is taken for the values that nobody has said, the same for all who read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Assumption {
     /// What the numbers among the parameters are.
     pub(crate) number: u64,
-    content: Content,
+    content: AssumedContents,
     /// Whether nobody has said which CTAs are in a cluster.
     pub(crate) assumes_cluster: bool,
     /// A word of the parameters that is another number: where it is.
     pub(crate) other: Option<(u64, u64)>,
-}
-
-/// What is taken for the contents of buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    /// Greater numbers further on: lengths, and also where something starts.
-    Rising,
-    Zeros,
-    Ones,
-    /// What the numbers among the parameters are.
-    Equal,
-    /// Where it stands in its buffer: names of what there is several of.
-    Indices,
 }
 
 /// After how many elements they reach the numbers among the parameters.
@@ -53,41 +49,68 @@ const RISES: u64 = 4;
 impl Assumption {
     /// That of a set; where it makes too much work, smaller by a factor.
     pub(crate) fn of(set: usize, smaller: u64) -> Self {
-        const CONTENTS: [Content; MOST_SETS] =
-            [Content::Rising, Content::Zeros, Content::Ones, Content::Equal, Content::Ones, Content::Indices];
+        const CONTENTS: [AssumedContents; MOST_SETS] = [
+            AssumedContents::Rising,
+            AssumedContents::Zeros,
+            AssumedContents::Ones,
+            AssumedContents::Equal,
+            AssumedContents::Ones,
+            AssumedContents::Indices,
+        ];
         let number = (ASSUMED_NUMBERS[set % MOST_SETS] / smaller.max(1)).max(1);
         Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false, other: None }
     }
 
+    /// That of a launch file.
+    pub(crate) const fn said(AssumeFile { number, contents }: AssumeFile) -> Self {
+        Self { number, content: contents, assumes_cluster: false, other: None }
+    }
+
+    /// What a launch file says for it.
+    pub(crate) const fn file(self) -> AssumeFile {
+        AssumeFile { number: self.number, contents: self.content }
+    }
+
     /// Zeros everywhere.
     pub(crate) const fn zeros() -> Self {
-        Self { number: 0, content: Content::Zeros, assumes_cluster: false, other: None }
+        Self { number: 0, content: AssumedContents::Zeros, assumes_cluster: false, other: None }
     }
 
     /// What an element of a buffer holds, which starts so many bytes behind the start.
     pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
         match self.content {
-            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES)),
-            Content::Equal if bytes >= 4 => self.number,
-            Content::Indices if bytes >= 4 => at / bytes,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
-            Content::Zeros => 0,
+            AssumedContents::Rising if bytes >= 4 => {
+                (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES))
+            }
+            AssumedContents::Equal if bytes >= 4 => self.number,
+            AssumedContents::Indices if bytes >= 4 => at / bytes,
+            AssumedContents::Rising
+            | AssumedContents::Ones
+            | AssumedContents::Equal
+            | AssumedContents::Indices => 1,
+            AssumedContents::Zeros => 0,
         }
     }
 
     /// What a byte among the parameters is.
     pub(crate) const fn flag(self) -> u64 {
         match self.content {
-            Content::Zeros => 0,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
+            AssumedContents::Zeros => 0,
+            AssumedContents::Rising
+            | AssumedContents::Ones
+            | AssumedContents::Equal
+            | AssumedContents::Indices => 1,
         }
     }
 
     /// What an instruction results in that is not computed, and what copies bring that are not made.
     pub(crate) const fn result(self) -> u64 {
         match self.content {
-            Content::Rising | Content::Zeros | Content::Equal | Content::Indices => 0,
-            Content::Ones => 1,
+            AssumedContents::Rising
+            | AssumedContents::Zeros
+            | AssumedContents::Equal
+            | AssumedContents::Indices => 0,
+            AssumedContents::Ones => 1,
         }
     }
 }
@@ -136,6 +159,7 @@ impl Launch {
             dynamic_smem,
             registers: None,
             assume_zeros: false,
+            assumes: None,
             arguments,
             outs: Vec::new(),
             assumed,
@@ -161,8 +185,7 @@ impl Kernel<'_> {
     /// An assumed launch in words: the numbers that chose the ways of threads, and its shape.
     pub(crate) fn described(
         &self,
-        launch: &Launch,
-        assumption: Assumption,
+        Hypothesis { launch, assumption }: &Hypothesis,
         leading: &BTreeSet<u64>,
     ) -> String {
         /// More are not named.

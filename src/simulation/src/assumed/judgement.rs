@@ -11,7 +11,7 @@ use super::hypothesis::MOST_SETS;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::findings::{Awaited, Doubt, Finding};
 use crate::program::NOWHERE;
-use crate::report::{add_note, verdict};
+use crate::report::{TriedLaunch, add_note, verdict};
 use crate::run::Run;
 use crate::source::Span;
 use crate::{KernelReport, Reason};
@@ -174,11 +174,19 @@ pub(super) fn doubted_races(runs: &[Run]) -> Vec<Key> {
 
 /// Adds the races to what is known that show under several launches in each of which one word is another number. What
 /// is in doubt has to show whichever word that is, in all that come there: then it is not for some that disagree.
-pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted: &[Key]) {
+pub(super) fn add_races(
+    report: &mut KernelReport,
+    runs: &[(u64, Run)],
+    doubted: &[Key],
+    tried: &[TriedLaunch],
+    before: usize,
+) {
     let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
     let words: BTreeSet<u64> = runs.iter().map(|(word, _)| *word).collect();
     let counts = |run: &Run| run.is_a_launch() && !run.is_exhausted;
-    for (key, finding, shown) in runs.iter().flat_map(|(_, run)| run.found()) {
+    let showing =
+        runs.iter().enumerate().flat_map(|(index, (_, run))| run.found().map(move |it| (index, it)));
+    for (index, (key, finding, shown)) in showing {
         if found.iter().any(|(known, ..)| *known == key) {
             continue;
         }
@@ -189,7 +197,14 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
             && words.iter().all(shows_with)
             && runs.iter().all(|(_, run)| run.has(key) || !run.reaches(shown));
         if times > 1 && is_race_or_fence && shown.doubt.is_none() || always_shows {
-            found.push((key, finding.clone(), *shown));
+            let mut finding = finding.clone();
+            let number = before + index + 1;
+            add_note(
+                &mut finding,
+                &format!("in some assumed launches, first with {}", named(number, &tried[index])),
+            );
+            report.shown_by.get_or_insert(number);
+            found.push((key, finding, *shown));
         }
     }
     let found = once_for_each_cause(found.into_iter().map(|(_, finding, shown)| (finding, shown)).collect());
@@ -199,18 +214,33 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
     report.verdict = verdict(&report.diagnostics, &report.reasons);
 }
 
+/// A launch that was tried, for a note.
+fn named(number: usize, tried: &TriedLaunch) -> String {
+    format!("`--launch-number {number}`: {}", tried.summary)
+}
+
+/// What a launch shows that somebody wants to see, so that every finding counts.
+pub(super) fn alone(run: Run) -> KernelReport {
+    let Run { mut report, shown, .. } = run;
+    let found = once_for_each_cause(std::mem::take(&mut report.diagnostics).into_iter().zip(shown).collect());
+    report.diagnostics = found.into_iter().map(|(finding, _)| finding).collect();
+    report
+}
+
 /// What is known of the kernel; nothing if there were no runs.
-pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
+pub(super) fn together(runs: Vec<Run>, tried: &[TriedLaunch]) -> Option<KernelReport> {
     // What the kernel itself refuses is no launch of it.
-    if runs.iter().any(|run| !run.traps) {
-        runs.retain(|run| !run.traps);
-    }
+    let all_trap = runs.iter().all(|run| run.traps);
+    let kept = runs.into_iter().enumerate().filter(|(_, run)| all_trap || !run.traps);
+    let (numbers, mut runs): (Vec<usize>, Vec<Run>) = kept.map(|(index, run)| (index + 1, run)).unzip();
+    let mut shown_by = None;
+    let mut doubted_by = None;
     let is_sure = runs.iter().any(Run::is_a_launch);
     let counts = |run: &Run| !is_sure || run.is_a_launch();
     let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
     let mut reasons: Vec<Reason> = Vec::new();
     let mut left_out = 0;
-    for run in &runs {
+    for (number, run) in numbers.iter().zip(&runs) {
         left_out += usize::from(!counts(run));
         let before = found.len();
         for (key, finding, shown) in run.found() {
@@ -234,11 +264,15 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
                     let all = runs.iter().filter(|run| counts(run) || run.has(key)).count();
                     let showing = runs.iter().filter(|run| run.has(key)).count();
                     let times = if showing == all { "all".to_owned() } else { format!("{showing} of {all}") };
-                    add_note(&mut finding, &format!("in {times} assumed launches, first with {}", run.under));
+                    let launch =
+                        tried.get(number - 1).map_or_else(String::new, |tried| named(*number, tried));
+                    add_note(&mut finding, &format!("in {times} assumed launches, first with {launch}"));
                 }
+                shown_by.get_or_insert(*number);
                 found.push((key, finding, *shown));
                 continue;
             }
+            doubted_by.get_or_insert(*number);
             let code = finding.code;
             let what = &finding.primary.message;
             let text = match shown.doubt {
@@ -278,6 +312,7 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
         verdict,
         diagnostics: found,
         reasons: unique,
+        shown_by: shown_by.or(doubted_by),
         warp_instructions,
         operations,
         ..report
