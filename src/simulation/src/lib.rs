@@ -31,6 +31,7 @@ mod grid;
 pub mod launch;
 mod machine;
 mod program;
+mod reasons;
 pub mod record;
 mod report;
 mod run;

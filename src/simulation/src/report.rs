@@ -29,6 +29,8 @@ pub struct Reason {
     pub span: Option<Span>,
     /// Why.
     pub text: String,
+    /// What to write in a launch file, and the command that does it.
+    pub help: Option<String>,
 }
 
 /// What is known of a kernel.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
-use super::launch::{self, Argument, Launch, LaunchError};
+use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
 use super::machine::{Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape};
 use super::program::{self, Action};
 use super::report::verdict;
@@ -88,7 +88,7 @@ impl Kernel<'_> {
         let machine = Machine::new(&self.program, shape, conditions, global, parameters).reaching(extents);
         let mut outcome = machine.run();
         let global = std::mem::take(&mut outcome.global);
-        let mut run = self.reported(launch, outcome, assumes.is_some());
+        let mut run = self.reported(launch, settings, outcome, assumes.is_some());
         run.hypothesis = assumes.map(|assumption| Hypothesis { launch: launch.clone(), assumption });
         run.report.outputs = self.outputs(launch, &global, &places);
         Ok(run)
@@ -124,7 +124,7 @@ impl Kernel<'_> {
     }
 
     fn most_shared(&self) -> u64 {
-        u64::from(launch::MOST_SHARED + program::windows::RESERVED + self.program.dynamic_align)
+        u64::from(MOST_SHARED + program::windows::RESERVED + self.program.dynamic_align)
     }
 
     pub(super) fn conditions(
@@ -152,18 +152,37 @@ impl Kernel<'_> {
     /// What is said of a cluster that takes more memory than there is.
     pub(super) fn too_large(&self, launch: &Launch, shape: &Shape) -> Option<KernelReport> {
         let bytes = Machine::bytes(&self.program, shape);
-        let text = if self.shared_end(launch) > self.most_shared() {
-            format!("its static variables in shared memory take {} bytes", self.program.static_shared)
+        let (text, help) = if self.shared_end(launch) > self.most_shared() {
+            (
+                format!(
+                    "the static variables in shared memory need {} bytes, and a CTA has at most {MOST_SHARED}",
+                    self.program.static_shared
+                ),
+                "no launch changes this: the variables have to become smaller",
+            )
         } else if bytes > MOST_BYTES {
-            format!("its threads and their memory take {} MB", bytes >> 20)
+            (
+                format!(
+                    "the threads of a cluster and their memory need {} MB, and a run has at most {} MB",
+                    bytes >> 20,
+                    MOST_BYTES >> 20
+                ),
+                "make `block` or `cluster` smaller in the launch file, or by `--block` and `--cluster`",
+            )
         } else {
             return None;
         };
-        Some(self.not_run(launch, text))
+        Some(self.not_run(launch, text, help))
     }
 
     /// What is said of a run.
-    pub(super) fn reported(&self, launch: &Launch, outcome: Outcome, is_assumed: bool) -> Run {
+    pub(super) fn reported(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        outcome: Outcome,
+        is_assumed: bool,
+    ) -> Run {
         let program = &self.program;
         let mut found: Vec<(Diagnostic, Shown)> = outcome
             .findings
@@ -188,7 +207,7 @@ impl Kernel<'_> {
         let reasons: Vec<Reason> = outcome
             .stop
             .into_iter()
-            .map(|stop| Reason { span: span(stop.step), text: stop.reason })
+            .map(|stop| self.stopped(launch, settings, is_assumed, span(stop.step), &stop.reason))
             .collect();
         let mut assumed = launch.assumed.clone();
         assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
@@ -213,11 +232,11 @@ impl Kernel<'_> {
     }
 
     /// What is said of a launch that is too large.
-    pub(super) fn not_run(&self, launch: &Launch, text: String) -> KernelReport {
+    pub(super) fn not_run(&self, launch: &Launch, text: String, help: &str) -> KernelReport {
         KernelReport {
             kernel: self.name().to_owned(),
             verdict: Verdict::Incomplete,
-            reasons: vec![Reason { span: None, text }],
+            reasons: vec![Reason { span: None, text, help: Some(help.to_owned()) }],
             assumed: launch.assumed.clone(),
             diagnostics: Vec::new(),
             tried: Vec::new(),

@@ -139,10 +139,17 @@ impl Kernel<'_> {
             }
         }
         let mut tried = self.tried(&runs);
+        let help = |number: usize| {
+            format!(
+                "`{}` writes the launch that shows it; give the real values there, remove `assume`, and run with \
+                 `--launch launch.toml`",
+                self.command(&format!("--print-launch --launch-number {number} > launch.toml"))
+            )
+        };
         let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
         let doubted = judgement::doubted_races(&runs);
         let mut report =
-            judgement::together(runs, &tried).ok_or_else(|| LaunchError("no launch".to_owned()))?;
+            judgement::together(runs, &tried, &help).ok_or_else(|| LaunchError("no launch".to_owned()))?;
         if report.verdict == Verdict::Clean || report.verdict == Verdict::Incomplete && !doubted.is_empty() {
             self.try_unlike_numbers(
                 (&chosen, is_open),

@@ -101,7 +101,7 @@ fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let most = match shown.doubt {
         None | Some(Doubt::Ways) => MOST_SETS.div_ceil(3) * 2,
         Some(Doubt::Address) => MOST_SETS,
-        Some(Doubt::Count | Doubt::Addition | Doubt::Cluster) => return false,
+        Some(Doubt::Count | Doubt::Addition | Doubt::Cluster | Doubt::Extent) => return false,
     };
     is_race(key.0)
         && runs.len() == MOST_SETS
@@ -228,7 +228,11 @@ pub(super) fn alone(run: Run) -> KernelReport {
 }
 
 /// What is known of the kernel; nothing if there were no runs.
-pub(super) fn together(runs: Vec<Run>, tried: &[TriedLaunch]) -> Option<KernelReport> {
+pub(super) fn together(
+    runs: Vec<Run>,
+    tried: &[TriedLaunch],
+    help: &dyn Fn(usize) -> String,
+) -> Option<KernelReport> {
     // What the kernel itself refuses is no launch of it.
     let all_trap = runs.iter().all(|run| run.traps);
     let kept = runs.into_iter().enumerate().filter(|(_, run)| all_trap || !run.traps);
@@ -275,13 +279,16 @@ pub(super) fn together(runs: Vec<Run>, tried: &[TriedLaunch]) -> Option<KernelRe
             doubted_by.get_or_insert(*number);
             let code = finding.code;
             let what = &finding.primary.message;
-            let text = match shown.doubt {
-                Some(why) => {
-                    format!("{code} shows under some values of the parameters only, as {why}: {what}")
-                }
-                None => format!("{code} shows under some values of the parameters only: {what}"),
+            let why = match shown.doubt {
+                Some(why) => why.to_string(),
+                None => "the others reach this and do not show it".to_owned(),
             };
-            reasons.push(Reason { span: Some(finding.primary.span), text });
+            let (showing, all) = (runs.iter().filter(|run| run.has(key)).count(), runs.len());
+            let text = format!(
+                "{code} in {showing} of {all} assumed launches may come from an assumed value, as {why}: {what}"
+            );
+            let help = Some(help(*number));
+            reasons.push(Reason { span: Some(finding.primary.span), text, help });
         }
         if counts(run) {
             reasons.extend(run.report.reasons.iter().cloned());
@@ -305,7 +312,7 @@ pub(super) fn together(runs: Vec<Run>, tried: &[TriedLaunch]) -> Option<KernelRe
     let mut report = runs.swap_remove(first).report;
     if left_out > 0 {
         let launches = if left_out == 1 { "launch is" } else { "launches are" };
-        report.assumed.push(format!("that {left_out} {launches} none, as words that are assumed disagree"));
+        report.assumed.push(format!("that {left_out} {launches} none, as assumed values disagree"));
     }
     let verdict = verdict(&found, &unique);
     Some(KernelReport {

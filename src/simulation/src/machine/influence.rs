@@ -293,6 +293,11 @@ impl Influence {
         self.now.join(bit.map_or(REST, |bit| Words(1 << bit)));
     }
 
+    /// Which of several copies a multicast brings first is not known.
+    pub(super) fn guess(&mut self) {
+        self.counts.join(RESULTS);
+    }
+
     /// The words of the parameters that have chosen ways: where they are.
     pub(super) fn leading(&self) -> BTreeSet<u64> {
         let mut all = Words::default();
@@ -360,7 +365,17 @@ impl Machine<'_> {
             return Some(Doubt::Count);
         }
         let differs = others.iter().any(|place| !decided(place).way.are(first.way));
+        if differs && places.iter().any(|(_, step)| self.is_open_store(*step)) {
+            return Some(Doubt::Extent);
+        }
         differs.then_some(Doubt::Ways)
+    }
+
+    /// Whether a tensor copy stores how much nobody has said.
+    fn is_open_store(&self, step: u32) -> bool {
+        self.program.steps.get(step as usize).is_some_and(|step| {
+            matches!(&step.action, Action::Bulk(bulk) if bulk.tensor.is_some() && bulk.barrier.is_none())
+        })
     }
 
     /// Why what happens between CTAs may be due to what is assumed.
