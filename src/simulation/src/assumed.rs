@@ -12,6 +12,7 @@ mod differing;
 mod generator;
 mod hypothesis;
 mod judgement;
+mod maps;
 mod printed;
 
 pub(crate) use hypothesis::{Assumption, Hypothesis};

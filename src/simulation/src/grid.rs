@@ -213,7 +213,7 @@ impl Grid<'_, '_> {
         if self.left == 0 && (is_new || !self.waiting.is_empty()) {
             return Some(Next::Limit(
                 format!(
-                    "the grid reached its limit of {} warp instructions",
+                    "the grid used up its budget of {} warp instructions",
                     self.settings.budget.saturating_mul(CLUSTERS)
                 ),
                 "make `grid` or the values in the launch file smaller, run some clusters only by `--cluster-index 0..8`, or \

@@ -43,9 +43,9 @@ impl Kernel<'_> {
         };
         let (text, help) = match raw {
             BUDGET => (
-                format!("the run reached its limit of {} warp instructions here", settings.budget),
+                format!("the run used up its budget of {} warp instructions here", settings.budget),
                 format!(
-                    "smaller values in the launch file make the run shorter; `{}` doubles the limit",
+                    "smaller values in the launch file make the run shorter; `{}` doubles the budget",
                     self.command(&format!("--budget {}", settings.budget.saturating_mul(2)))
                 ),
             ),

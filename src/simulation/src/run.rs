@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
-use super::machine::{Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape};
+use super::machine::{
+    BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape,
+};
 use super::program::{self, Action};
 use super::report::verdict;
 use super::{Kernel, KernelReport, Output, Reason, Settings, Verdict};
@@ -28,6 +30,8 @@ pub(super) struct Run {
     pub(super) extents: Extents,
     /// The words of the parameters that choose the ways of threads.
     pub(super) leading: BTreeSet<u64>,
+    /// The boxes of tensor maps that are assumed.
+    pub(super) boxes: BoxSizes,
     /// The launch, if it is assumed.
     pub(super) hypothesis: Option<Hypothesis>,
 }
@@ -71,6 +75,7 @@ impl Kernel<'_> {
                 shown: Vec::new(),
                 visits: Vec::new(),
                 extents: Extents::new(),
+                boxes: BoxSizes::default(),
                 leading: BTreeSet::new(),
                 hypothesis: None,
             });
@@ -227,8 +232,19 @@ impl Kernel<'_> {
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
         let (visits, extents, leading) = (outcome.visits, outcome.extents, outcome.leading);
-        let hypothesis = None;
-        Run { report, traps, is_exhausted, addressed_ctas, shown, visits, extents, leading, hypothesis }
+        let (boxes, hypothesis) = (outcome.boxes, None);
+        Run {
+            report,
+            traps,
+            is_exhausted,
+            addressed_ctas,
+            shown,
+            visits,
+            extents,
+            leading,
+            boxes,
+            hypothesis,
+        }
     }
 
     /// What is said of a launch that is too large.

@@ -146,6 +146,7 @@ impl Kernel<'_> {
                 self.command(&format!("--print-launch --launch-number {number} > launch.toml"))
             )
         };
+        let maps: Vec<_> = runs.iter().map(|run| (self.with_maps(run), run.boxes.missing)).collect();
         let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
         let doubted = judgement::doubted_races(&runs);
         let mut report =
@@ -158,6 +159,10 @@ impl Kernel<'_> {
                 &mut report,
                 &mut tried,
             )?;
+        }
+        let shown_by = report.shown_by.unwrap_or(1);
+        if let Some((Some(hypothesis), missing)) = maps.get(shown_by - 1) {
+            self.try_maps(hypothesis, *missing, settings, &mut report, &mut tried)?;
         }
         report.tried = tried;
         Ok(report)

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use super::hypothesis::MOST_SETS;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::findings::{Awaited, Doubt, Finding};
@@ -239,6 +241,8 @@ pub(super) fn together(
     let (numbers, mut runs): (Vec<usize>, Vec<Run>) = kept.map(|(index, run)| (index + 1, run)).unzip();
     let mut shown_by = None;
     let mut doubted_by = None;
+    // By code: the first launch that shows it.
+    let mut helps: FxHashMap<Code, usize> = FxHashMap::default();
     let is_sure = runs.iter().any(Run::is_a_launch);
     let counts = |run: &Run| !is_sure || run.is_a_launch();
     let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
@@ -285,9 +289,17 @@ pub(super) fn together(
             };
             let (showing, all) = (runs.iter().filter(|run| run.has(key)).count(), runs.len());
             let text = format!(
-                "{code} in {showing} of {all} assumed launches may come from an assumed value, as {why}: {what}"
+                "{code} in {showing} of {all} assumed launches may come from the assumptions ({why}): {what}"
             );
-            let help = Some(help(*number));
+            // Several bytes at one instruction are one reason.
+            let is_known = |known: &&Reason| {
+                known.span == Some(finding.primary.span) && known.text.starts_with(&code.to_string())
+            };
+            if reasons.iter().any(|known| is_known(&known)) {
+                continue;
+            }
+            let first = *helps.entry(code).or_insert(*number);
+            let help = Some(help(first));
             reasons.push(Reason { span: Some(finding.primary.span), text, help });
         }
         if counts(run) {

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::hypothesis::{ASSUMED_BUFFER, Assumption, FEW_PARTS, Hypothesis};
+use crate::Kernel;
 use crate::launch::{Argument, AssumeFile, AssumedContents, Directives, Launch};
 use crate::program::{Action, Operand, Parameter, Where};
 use crate::syntax::ast::Type;
+use crate::tensor_map::{self, Swizzle};
 use crate::words::declaration;
-use crate::{Kernel, tensor_map};
 
 /// A part of a parameter that the kernel loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,17 @@ impl Kernel<'_> {
                     }
                 }
             }
-            Argument::TensorMap { .. } | Argument::Struct(_) => opaque(text, parameter),
+            Argument::TensorMap { map, .. } => {
+                let _ = write!(
+                    text,
+                    "type = \"tensor_map\"\nelement = \"{}\"\ndims = {:?} # assumed\nbox = {:?}\nswizzle = \"{}\"\n",
+                    element_name(map.element_bits, map.shared_bits),
+                    map.dims,
+                    map.box_dims,
+                    swizzle_name(map.swizzle)
+                );
+            }
+            Argument::Struct(_) => opaque(text, parameter),
         }
     }
 }
@@ -171,6 +182,32 @@ fn buffer(text: &mut String, bytes: u64) {
 fn number(text: &mut String, bytes: u32, value: u64) {
     let value = value & u64::MAX >> (64 - bytes.clamp(1, 8) * 8);
     let _ = writeln!(text, "type = \"u{}\"\nvalue = {value}", bytes * 8);
+}
+
+/// A type of so many bits, in global and in shared memory.
+const fn element_name(bits: u32, shared_bits: u32) -> &'static str {
+    match (bits, shared_bits) {
+        (4, 4) => "b4x16",
+        (4, _) => "b4x16_p64",
+        (6, _) => "b6x16_p32",
+        (8, _) => "u8",
+        (32, _) => "f32",
+        (64, _) => "f64",
+        _ => "f16",
+    }
+}
+
+/// As a launch file names it.
+const fn swizzle_name(swizzle: Swizzle) -> &'static str {
+    match swizzle {
+        Swizzle::None => "none",
+        Swizzle::Bytes32 => "32B",
+        Swizzle::Bytes64 => "64B",
+        Swizzle::Bytes128 => "128B",
+        Swizzle::Bytes128Atom32 => "128B_ATOM_32B",
+        Swizzle::Bytes128Atom32Flip8 => "128B_ATOM_32B_FLIP_8B",
+        Swizzle::Bytes128Atom64 => "128B_ATOM_64B",
+    }
 }
 
 /// As a launch file names it.

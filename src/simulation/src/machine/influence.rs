@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::Machine;
+use super::observed::Observed;
 use super::places::{Place, behind};
 use super::warp::{Strand, Wait};
 use crate::diagnostic::Code;
@@ -103,6 +104,8 @@ pub(super) struct Influence {
     choices: Vec<u32>,
     /// By warp and step that initialises an mbarrier: how often that was when it came there last.
     initialised: FxHashMap<(u32, u32), u32>,
+    /// What copies and multiplies show about tensor maps.
+    pub(super) observed: Observed,
     /// What says how many arrive, how many bytes come and to whom, or how many stages a ring has.
     counts: Words,
     memory: FxHashMap<Spot, Words>,

@@ -1,5 +1,7 @@
 //! Operations that go on while threads do something else: how they start, and how they take effect.
 
+use std::collections::BTreeMap;
+
 use super::Machine;
 use super::access::combined;
 use super::barrier::Event;
@@ -356,6 +358,7 @@ impl Machine<'_> {
     pub(super) fn perform_open(&mut self) -> bool {
         let Some(numbers) = self.awaited_by_open() else { return false };
         let mut last: Vec<(u32, (u32, u32, u32, u32, Clock))> = Vec::new();
+        let mut brought: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut index = 0;
         while index < self.pending.len() {
             let Operation { agent, tick, step, warp, ref clock, ref kind, .. } = self.pending[index];
@@ -367,11 +370,21 @@ impl Machine<'_> {
             for number in signals.iter().filter(|number| numbers.contains(number)) {
                 last.retain(|(known, _)| known != number);
                 last.push((*number, (agent, tick, step, warp, clock.clone())));
+                let cta = self.mbarriers[*number as usize].cta;
+                if let Kind::Bulk(Transfer { writes, .. }) = kind {
+                    // In a pair, one of the two waits for the bytes of both.
+                    let is_here = |(of, ..): &&(u32, u32, u32)| writes.len() < 2 || *of == cta;
+                    let places = writes.iter().filter(is_here).map(|(cta, at, _)| (*cta, *at));
+                    brought.entry(*number).or_default().extend(places);
+                }
             }
             self.perform(index);
         }
         for (number, (agent, tick, step, warp, clock)) in last {
             let expected = self.mbarriers[number as usize].transactions;
+            if let Some(places) = brought.get(&number) {
+                self.note_awaited(places, expected as u32);
+            }
             let event = Event { agent, tick, step, warp, clock: &clock, releases: true, is_elsewhere: false };
             self.complete_transactions(number, expected, event);
         }

@@ -103,6 +103,7 @@ impl Machine<'_> {
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 for (cta, pieces, reader) in &shared {
+                    self.note_read(*cta, pieces, *reader);
                     self.touch_pieces(operation, *cta, pieces);
                     self.check_written(operation, *cta, pieces, *reader);
                     self.check_layout(operation, *cta, pieces, *reader);

@@ -108,7 +108,11 @@ fn a_round_too_many() {
     let report = simulate(&rounds(0, 4, 1));
     assert_ne!(report.verdict, Verdict::Clean);
     assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
-    assert!(report.reasons.iter().any(|it| it.text.contains("different words")), "{:?}", report.reasons);
+    assert!(
+        report.reasons.iter().any(|it| it.text.contains("different assumed values")),
+        "{:?}",
+        report.reasons
+    );
 }
 
 /// An array that made up numbers lead out of says nothing of what lies behind it.
