@@ -83,12 +83,12 @@ impl LaunchText {
         self.path.parent().unwrap_or(Path::new("")).to_owned()
     }
 
-    /// Says which value of it contradicts the kernel. What `overridden` names was given on the command line.
+    /// Says which value of it contradicts the kernel.
     pub(crate) fn misfit(&self, Misfit { error: LaunchError(why), keys, help }: Misfit) -> LaunchFileError {
         let message = format!("the kernel cannot be launched like this: {why}");
         let document = DeTable::parse(&self.text).ok();
-        let (span, is_whole) = document.map_or((0..0, false), |document| find(document.get_ref(), &keys));
-        let label = if is_whole { "this value" } else { "here" };
+        let (span, is_value) = document.map_or((0..0, false), |document| find(document.get_ref(), &keys));
+        let label = if is_value { "this value" } else { "here" };
         invalid(&self.path, &self.text, message, span, label.to_owned(), help)
     }
 }
@@ -114,7 +114,7 @@ fn invalid(
     }
 }
 
-/// Where a value is, and whether it is there: if it is missing, the table that it is missing from.
+/// Where a value is, and whether it is one: if it is missing, the table that it is missing from.
 fn find(table: &DeTable<'_>, keys: &[Key]) -> (Range<usize>, bool) {
     let mut found: Option<&Spanned<DeValue<'_>>> = None;
     for (index, key) in keys.iter().enumerate() {
@@ -129,5 +129,9 @@ fn find(table: &DeTable<'_>, keys: &[Key]) -> (Range<usize>, bool) {
             None => return (found.map_or(0..0, Spanned::span), false),
         }
     }
-    (found.map_or(0..0, Spanned::span), found.is_some())
+    let is_table = match keys.last() {
+        Some(Key::Name("arg" | "fields") | Key::Index(_)) | None => true,
+        Some(Key::Name(_)) => false,
+    };
+    (found.map_or(0..0, Spanned::span), !is_table)
 }

@@ -252,7 +252,7 @@ impl Simulate {
     fn numbered(report: KernelReport, number: u32) -> Result<String, SimulateError> {
         let count = report.tried.len();
         let file = report.tried.into_iter().nth(number as usize - 1).map(|it| it.file);
-        file.ok_or_else(|| SimulateError::NoSuchNumber { kernel: report.kernel, number, count })
+        file.ok_or(SimulateError::NoSuchNumber { kernel: report.kernel, number, count })
     }
 
     fn settings(&self) -> Settings {

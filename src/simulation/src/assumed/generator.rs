@@ -39,7 +39,8 @@ struct Attempt {
     part: u64,
 }
 
-/// From the best to the last.
+/// From the best to the last. The first one shows most: all iterations of one cluster. An eighth of the budget each leaves
+/// room for six launches and what differs. The last one has the whole budget, as nothing smaller is left to try.
 const TRIED: [Attempt; 5] = [
     Attempt { grid: Grid::One, smaller: 1, part: 8 },
     Attempt { grid: Grid::Few, smaller: 8, part: 8 },

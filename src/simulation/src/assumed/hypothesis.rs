@@ -10,18 +10,21 @@ use crate::program::{self, Parameter};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Function, Type};
 
-/// What a buffer has of which nothing is said.
+/// Bytes of a buffer whose size is assumed: more than the assumed numbers and their products reach. Accesses outside are
+/// not reported anyway.
 pub(super) const ASSUMED_BUFFER: u64 = 1 << 32;
-/// Sets of what is assumed that are looked at, if launches of some are none.
+/// Launches that are tried at most. Three differ in all that is assumed; three more replace those that do not count.
 pub(crate) const MOST_SETS: usize = 6;
-/// The values that numbers get, set by set.
+/// The value of integers, by launch. Multiples of 128 are whole tiles of every GEMM, and 3, 2 and 4 of them are different
+/// numbers of iterations; 8 and 16 are for counts of heads, experts and batches, which make too much work otherwise.
 const ASSUMED_NUMBERS: [u64; MOST_SETS] = [512, 256, 384, 128, 8, 16];
-/// How many clusters the grid has along its first axis, where one does too much work.
+/// Clusters of the grid along its first axis where one has too much work: more than the tiles of a problem whose sizes are
+/// all 512 (4 x 4 x 512 of 128 x 128), so that a cluster has one tile at most.
 pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
-/// How many parts of the work a cluster has where it is to have several: more than accumulators and buffers of what it
-/// hands on, so that each is used again.
+/// Parts of the work that a cluster has where it is to have several: one more than four stages, so that each accumulator
+/// and each buffer of what is handed on is used again.
 pub(crate) const FEW_PARTS: u32 = 5;
-/// The threads that a CTA has, where its kernel does not say.
+/// Threads of a CTA whose kernel does not say: a warpgroup, a warp, and two warpgroups.
 const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
 
 /// A launch that is tried.
@@ -31,19 +34,20 @@ pub(crate) struct Hypothesis {
     pub(crate) assumption: Assumption,
 }
 
-/// What is taken for the values that nobody has said, the same for all who read them.
+/// The values that are assumed, the same for all threads that read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Assumption {
     /// What the numbers among the parameters are.
     pub(crate) number: u64,
     content: AssumedContents,
-    /// Whether nobody has said which CTAs are in a cluster.
+    /// Whether the shape of the cluster is assumed.
     pub(crate) assumes_cluster: bool,
-    /// A word of the parameters that is another number: where it is.
+    /// A value of the parameters that differs from the number: its first byte, and the value.
     pub(crate) other: Option<(u64, u64)>,
 }
 
-/// After how many elements they reach the numbers among the parameters.
+/// Elements after which rising contents reach the number: as few as a batch has, so that lengths differ and none is larger
+/// than what the parameters give for all of them.
 const RISES: u64 = 4;
 
 impl Assumption {

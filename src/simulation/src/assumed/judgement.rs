@@ -1,9 +1,9 @@
-//! What runs under several launches that are assumed say together.
+//! What the runs under several assumed launches show together.
 //!
-//! Of a finding, a run says nothing that does not come to its places, or less often than the run in which
-//! it shows. What no run contradicts is found. A launch is none under which the kernel traps, or under
-//! which something is found that may be due to words that are assumed: it counts if no better one is known.
-//! Two accesses meet whatever these words are if most runs show it, and all that come there.
+//! A run speaks about a finding of another run if it reaches the same instructions as often. A finding counts if no run
+//! contradicts it. A launch does not count if the kernel traps under it, or if a finding under it may come from assumed
+//! values; it counts if there is no better one. A race between warps whose paths depend on different assumed values counts
+//! if most launches show it, and all that reach it.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ impl Run {
     /// Whether it came to where something showed in another run, as often. What is in doubt need not show
     /// as late as there: rings of buffers have few stages.
     fn reaches(&self, shown: &Shown) -> bool {
-        /// As often as the stages of a ring are used twice.
+        /// Rings have eight stages at most, as far as shipped kernels go: after 16 visits each was used twice.
         const OFTEN: u32 = 16;
         let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
         let [step, other] = shown.steps;
@@ -97,7 +97,9 @@ const fn is_race(code: Code) -> bool {
     matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace | Code::GlobalMemoryRace)
 }
 
-/// Whether two accesses meet whatever the words are: where these are zeros, nobody may come there.
+/// Whether a race shows whatever the values are. Under values of zero there may be nothing to do, so two thirds of the
+/// launches are enough: of six, the two with zeros and with flags of zero may not reach it. An address that is computed from
+/// assumed values has to be wrong under all of them.
 fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let times = runs.iter().filter(|run| run.has(key)).count();
     let most = match shown.doubt {
@@ -111,8 +113,8 @@ fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
         && runs.iter().all(|run| run.has(key) || !run.reaches(shown))
 }
 
-/// Whether all wait for the same phase of the same mbarrier, however many rounds the words let them go: it is not for
-/// these that they wait.
+/// Whether all wait for the same phase of the same mbarrier, however many iterations the values give: then these are not
+/// the cause. As many launches as for a race.
 fn always_hang(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let Some(awaited) = shown.awaited else { return false };
     let is_same = |run: &Run| run.found().any(|(it, _, other)| it == key && other.awaited == Some(awaited));
@@ -265,6 +267,9 @@ pub(super) fn together(
             let is_enough = runs.iter().filter(|run| counts(run)).all(|run| run.has(key))
                 || times > 1 && !matches!(key.0, Code::Deadlock | Code::TransactionMismatch)
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
+            // A number of one is what is left where larger ones make too much work, not what a program passes.
+            let is_passed = |run: &Run| run.hypothesis.as_ref().is_none_or(|it| it.assumption.number > 1);
+            let is_enough = is_enough && runs.iter().any(|run| run.has(key) && is_passed(run));
             let is_sound = is_sure == run.is_a_launch() && is_enough;
             if !is_denied && !is_doubtful && (is_sound || always_meet) {
                 let mut finding = finding.clone();

@@ -20,7 +20,7 @@ const MOST_OF_BOX: u32 = 256;
 /// Elements of a tensor along its first two dimensions, and along the others: more than a box, and few bytes.
 const ELEMENTS: u32 = 1024;
 const OTHER_ELEMENTS: u32 = 8;
-/// Which part of the budget the launch has: as much as the first one that is tried.
+/// Which part of the budget the launch has: as large a part as the first one that is tried.
 const PART: u64 = 8;
 
 impl Kernel<'_> {

@@ -63,7 +63,7 @@ impl Kernel<'_> {
             launch.arguments.iter().zip(&self.program.parameters).enumerate()
         {
             let _ = writeln!(text, "\n[[arg]] # {index}: {}", parameter.name);
-            self.print_argument(&mut text, argument, parameter, *assumption, &fields);
+            print_argument(&mut text, argument, parameter, *assumption, &fields);
         }
         text
     }
@@ -89,72 +89,69 @@ impl Kernel<'_> {
         }
         fields
     }
+}
 
-    fn print_argument(
-        &self,
-        text: &mut String,
-        argument: &Argument,
-        parameter: &Parameter,
-        assumption: Assumption,
-        fields: &BTreeMap<u32, Field>,
-    ) {
-        let start = parameter.offset;
-        let other =
-            |at: u32| assumption.other.filter(|(word, _)| *word == at.into()).map(|(_, number)| number);
-        let scalar = matches!(parameter.bytes, 1 | 2 | 4 | 8) && !parameter.is_array;
-        match argument {
-            Argument::Buffer { bytes, .. } => buffer(text, *bytes),
-            Argument::Bytes(bytes) => match parameter.ty {
-                Some(Type::F32) if other(start).is_none() => text.push_str("type = \"f32\"\nvalue = 1.0\n"),
-                Some(Type::F64) if other(start).is_none() => text.push_str("type = \"f64\"\nvalue = 1.0\n"),
-                _ if scalar => {
-                    let mut all = [0; 8];
-                    let len = bytes.len().min(8);
-                    all[..len].copy_from_slice(&bytes[..len]);
-                    number(text, parameter.bytes, other(start).unwrap_or(u64::from_le_bytes(all)));
-                }
-                _ => text.push_str("type = \"opaque\"\n"),
-            },
-            Argument::Opaque if scalar => {
-                let is_pointer = fields.get(&start).is_none_or(|field| field.is_pointer);
-                if is_pointer && other(start).is_none() {
-                    buffer(text, ASSUMED_BUFFER);
-                } else {
-                    number(text, parameter.bytes, other(start).unwrap_or(assumption.number));
-                }
+fn print_argument(
+    text: &mut String,
+    argument: &Argument,
+    parameter: &Parameter,
+    assumption: Assumption,
+    fields: &BTreeMap<u32, Field>,
+) {
+    let start = parameter.offset;
+    let other = |at: u32| assumption.other.filter(|(word, _)| *word == at.into()).map(|(_, number)| number);
+    let scalar = matches!(parameter.bytes, 1 | 2 | 4 | 8) && !parameter.is_array;
+    match argument {
+        Argument::Buffer { bytes, .. } => buffer(text, *bytes),
+        Argument::Bytes(bytes) => match parameter.ty {
+            Some(Type::F32) if other(start).is_none() => text.push_str("type = \"f32\"\nvalue = 1.0\n"),
+            Some(Type::F64) if other(start).is_none() => text.push_str("type = \"f64\"\nvalue = 1.0\n"),
+            _ if scalar => {
+                let mut all = [0; 8];
+                let len = bytes.len().min(8);
+                all[..len].copy_from_slice(&bytes[..len]);
+                number(text, parameter.bytes, other(start).unwrap_or(u64::from_le_bytes(all)));
             }
-            Argument::Opaque => {
-                let end = start + parameter.bytes;
-                let own: Vec<(u32, Field)> =
-                    fields.range(start..end).map(|(at, field)| (*at, *field)).collect();
-                let overlap = own.windows(2).any(|pair| pair[0].0 + pair[0].1.bytes > pair[1].0);
-                if own.is_empty() || overlap {
-                    opaque(text, parameter);
-                    return;
-                }
-                text.push_str("type = \"struct\"\n");
-                for (at, field) in own {
-                    let _ = writeln!(text, "[[arg.fields]]\noffset = {}", at - start);
-                    match (field.is_pointer, other(at)) {
-                        (true, None) => buffer(text, ASSUMED_BUFFER),
-                        (_, Some(value)) => number(text, field.bytes, value),
-                        (false, None) if field.bytes == 1 => number(text, 1, assumption.flag()),
-                        (false, None) => number(text, field.bytes, assumption.number),
-                    }
-                }
+            _ => text.push_str("type = \"opaque\"\n"),
+        },
+        Argument::Opaque if scalar => {
+            let is_pointer = fields.get(&start).is_none_or(|field| field.is_pointer);
+            if is_pointer && other(start).is_none() {
+                buffer(text, ASSUMED_BUFFER);
+            } else {
+                number(text, parameter.bytes, other(start).unwrap_or(assumption.number));
             }
-            Argument::TensorMap { map, .. } => {
-                let _ = write!(
-                    text,
-                    "type = \"tensor_map\"\nelement = \"{}\"\ndims = {:?} # assumed\nbox = {:?}\nswizzle = \"{}\"\n",
-                    element_name(map.element_bits, map.shared_bits),
-                    map.dims,
-                    map.box_dims,
-                    swizzle_name(map.swizzle)
-                );
-            }
-            Argument::Struct(_) => opaque(text, parameter),
         }
+        Argument::Opaque => {
+            let end = start + parameter.bytes;
+            let own: Vec<(u32, Field)> = fields.range(start..end).map(|(at, field)| (*at, *field)).collect();
+            let overlap = own.windows(2).any(|pair| pair[0].0 + pair[0].1.bytes > pair[1].0);
+            if own.is_empty() || overlap {
+                opaque(text, parameter);
+                return;
+            }
+            text.push_str("type = \"struct\"\n");
+            for (at, field) in own {
+                let _ = writeln!(text, "[[arg.fields]]\noffset = {}", at - start);
+                match (field.is_pointer, other(at)) {
+                    (true, None) => buffer(text, ASSUMED_BUFFER),
+                    (_, Some(value)) => number(text, field.bytes, value),
+                    (false, None) if field.bytes == 1 => number(text, 1, assumption.flag()),
+                    (false, None) => number(text, field.bytes, assumption.number),
+                }
+            }
+        }
+        Argument::TensorMap { map, .. } => {
+            let _ = write!(
+                text,
+                "type = \"tensor_map\"\nelement = \"{}\"\ndims = {:?} # assumed\nbox = {:?}\nswizzle = \"{}\"\n",
+                element_name(map.element_bits, map.shared_bits),
+                map.dims,
+                map.box_dims,
+                swizzle_name(map.swizzle)
+            );
+        }
+        Argument::Struct(_) => opaque(text, parameter),
     }
 }
 

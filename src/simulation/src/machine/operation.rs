@@ -357,7 +357,7 @@ impl Machine<'_> {
     /// bring what it expects. Whether there were some.
     pub(super) fn perform_open(&mut self) -> bool {
         let Some(numbers) = self.awaited_by_open() else { return false };
-        let mut last: Vec<(u32, (u32, u32, u32, u32, Clock))> = Vec::new();
+        let mut last: BTreeMap<u32, LastOpen> = BTreeMap::new();
         let mut brought: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut index = 0;
         while index < self.pending.len() {
@@ -368,8 +368,7 @@ impl Machine<'_> {
                 continue;
             }
             for number in signals.iter().filter(|number| numbers.contains(number)) {
-                last.retain(|(known, _)| known != number);
-                last.push((*number, (agent, tick, step, warp, clock.clone())));
+                last.insert(*number, LastOpen { agent, tick, step, warp, clock: clock.clone() });
                 let cta = self.mbarriers[*number as usize].cta;
                 if let Kind::Bulk(Transfer { writes, .. }) = kind {
                     // In a pair, one of the two waits for the bytes of both.
@@ -380,7 +379,7 @@ impl Machine<'_> {
             }
             self.perform(index);
         }
-        for (number, (agent, tick, step, warp, clock)) in last {
+        for (number, LastOpen { agent, tick, step, warp, clock }) in last {
             let expected = self.mbarriers[number as usize].transactions;
             if let Some(places) = brought.get(&number) {
                 self.note_awaited(places, expected as u32);
@@ -426,6 +425,16 @@ impl Machine<'_> {
         }
         Some(vec![first])
     }
+}
+
+/// The last copy of unknown size that an mbarrier waits for: it brings what the others do not.
+#[derive(Debug)]
+struct LastOpen {
+    agent: u32,
+    tick: u32,
+    step: u32,
+    warp: u32,
+    clock: Clock,
 }
 
 /// The mbarriers that a copy of unknown size signals.
