@@ -9,7 +9,7 @@ pub(crate) enum Doubt {
     /// An address is computed from assumed values.
     Address,
     /// Different assumed values choose the paths of the warps.
-    Ways,
+    Paths,
     /// Assumed values give the number of arrivals or bytes, or the receivers.
     Count,
     /// Assumed values say whether a multiply adds to its accumulator.
@@ -24,7 +24,7 @@ impl std::fmt::Display for Doubt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Address => "its address is computed from an assumed value",
-            Self::Ways => "different assumed values choose the paths of the warps that take part",
+            Self::Paths => "different assumed values choose the paths of the warps that take part",
             Self::Count => "an assumed value gives a number of arrivals, bytes or stages, or the receivers",
             Self::Addition => "an assumed value says whether the multiply adds to its accumulator",
             Self::Cluster => "the shape of the cluster is assumed",
@@ -56,7 +56,8 @@ pub(crate) struct Finding {
     pub(crate) note: Option<String>,
     /// Why it may be due to what is assumed.
     pub(crate) doubt: Option<Doubt>,
-    /// The mbarrier whose phase all who are left wait for in the end, if everybody whom words lead his way waits for one.
+    /// The mbarrier whose phase all remaining warps wait for in the end, if every warp whose path depends on an assumed value
+    /// waits for one.
     pub(crate) awaited: Option<Awaited>,
     /// Whether it is why others are found: where a phase of an mbarrier counts wrongly, those who trust in it
     /// race.

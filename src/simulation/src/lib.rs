@@ -1,6 +1,6 @@
 //! Running a kernel without a GPU.
 //!
-//! # The way of the data
+//! # The path of the data
 //!
 //! ```text
 //! Unit ─► program (lowered once) ─► machine (launch, schedule) ─► findings ─► Diagnostic

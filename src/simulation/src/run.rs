@@ -28,7 +28,7 @@ pub(super) struct Run {
     pub(super) visits: Vec<u32>,
     /// How far tensor copies reach whose maps nobody has said.
     pub(super) extents: Extents,
-    /// The words of the parameters that choose the ways of threads.
+    /// The parameters that choose the paths of threads: their first bytes.
     pub(super) leading: BTreeSet<u64>,
     /// The boxes of tensor maps that are assumed.
     pub(super) boxes: BoxSizes,

@@ -50,7 +50,7 @@ impl Shown {
 }
 
 impl Run {
-    /// Whether somebody may launch the kernel like that.
+    /// Whether a program may launch the kernel like that.
     pub(super) fn is_a_launch(&self) -> bool {
         !self.traps && self.shown.iter().all(|shown| shown.doubt.is_none())
     }
@@ -103,7 +103,7 @@ const fn is_race(code: Code) -> bool {
 fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let times = runs.iter().filter(|run| run.has(key)).count();
     let most = match shown.doubt {
-        None | Some(Doubt::Ways) => MOST_SETS.div_ceil(3) * 2,
+        None | Some(Doubt::Paths) => MOST_SETS.div_ceil(3) * 2,
         Some(Doubt::Address) => MOST_SETS,
         Some(Doubt::Count | Doubt::Addition | Doubt::Cluster | Doubt::Extent) => return false,
     };
@@ -119,7 +119,7 @@ fn always_hang(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let Some(awaited) = shown.awaited else { return false };
     let is_same = |run: &Run| run.found().any(|(it, _, other)| it == key && other.awaited == Some(awaited));
     key.0 == Code::Deadlock
-        && shown.doubt == Some(Doubt::Ways)
+        && shown.doubt == Some(Doubt::Paths)
         && runs.len() == MOST_SETS
         && runs.iter().filter(|run| is_same(run)).count() >= MOST_SETS.div_ceil(3) * 2
         && runs.iter().all(|run| is_same(run) || !run.reaches(shown) && !run.has(key))
@@ -167,17 +167,17 @@ pub(super) fn is_settled(runs: &[Run]) -> bool {
         .all(|run| run.found().all(|(key, ..)| launches.iter().filter(|other| other.has(key)).count() > 1))
 }
 
-/// Races that show where all words are the same number, and may be due to that.
+/// Races that show where all values are the same number, and may be due to that.
 pub(super) fn doubted_races(runs: &[Run]) -> Vec<Key> {
     let found = runs.iter().flat_map(Run::found);
     found
-        .filter(|(key, _, shown)| is_race(key.0) && shown.doubt == Some(Doubt::Ways))
+        .filter(|(key, _, shown)| is_race(key.0) && shown.doubt == Some(Doubt::Paths))
         .map(|(key, ..)| key)
         .collect()
 }
 
-/// Adds the races to what is known that show under several launches in each of which one word is another number. What
-/// is in doubt has to show whichever word that is, in all that come there: then it is not for some that disagree.
+/// Adds the races that show under several launches in each of which one value differs. A race in doubt has to show
+/// whichever value that is, in all runs that reach it: then values that disagree are not the cause.
 pub(super) fn add_races(
     report: &mut KernelReport,
     runs: &[(u64, Run)],
@@ -223,7 +223,7 @@ fn named(number: usize, tried: &TriedLaunch) -> String {
     format!("`--launch-number {number}`: {}", tried.summary)
 }
 
-/// What a launch shows that somebody wants to see, so that every finding counts.
+/// What a launch shows that was asked for: every finding counts.
 pub(super) fn alone(run: Run) -> KernelReport {
     let Run { mut report, shown, .. } = run;
     let found = once_for_each_cause(std::mem::take(&mut report.diagnostics).into_iter().zip(shown).collect());
@@ -273,7 +273,8 @@ pub(super) fn together(
             let is_sound = is_sure == run.is_a_launch() && is_enough;
             if !is_denied && !is_doubtful && (is_sound || always_meet) {
                 let mut finding = finding.clone();
-                if !run.leading.is_empty() {
+                // The one that is printed anyway needs no number.
+                if !run.leading.is_empty() || shown_by.is_some_and(|first| first != *number) {
                     let all = runs.iter().filter(|run| counts(run) || run.has(key)).count();
                     let showing = runs.iter().filter(|run| run.has(key)).count();
                     let times = if showing == all { "all".to_owned() } else { format!("{showing} of {all}") };
@@ -328,8 +329,9 @@ pub(super) fn together(
     }
     let mut report = runs.swap_remove(first).report;
     if left_out > 0 {
-        let launches = if left_out == 1 { "launch is" } else { "launches are" };
-        report.assumed.push(format!("that {left_out} {launches} none, as assumed values disagree"));
+        let launches =
+            if left_out == 1 { "one launch does".to_owned() } else { format!("{left_out} launches do") };
+        report.assumed.push(format!("{launches} not count, as the assumed values disagree"));
     }
     let verdict = verdict(&found, &unique);
     Some(KernelReport {
