@@ -1,4 +1,4 @@
-//! The commands of the README and of the tutorial print what these pages show.
+//! The commands of the README and of the pages about the simulation print what these pages show.
 //!
 //! `INSTA_UPDATE=always`, which writes snapshots, writes these outputs into the pages, too.
 
@@ -78,9 +78,11 @@ fn updated<'a>(shown: &[&'a str], printed: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn outputs_of_the_pages() {
     let updates = env::var("INSTA_UPDATE").is_ok_and(|it| it == "always");
-    for (name, directory, least) in
-        [("README.md", "", 3), ("docs/simulation/tutorial.md", "docs/simulation", 6)]
-    {
+    for (name, directory, least) in [
+        ("README.md", "", 3),
+        ("docs/simulation/tutorial.md", "docs/simulation", 6),
+        ("docs/simulation/assumed-launches.md", "docs/simulation", 2),
+    ] {
         let page = fs::read_to_string(root().join(name)).unwrap();
         let blocks = blocks(&page);
         let commands = commands(&blocks);

@@ -219,6 +219,102 @@ fn a_printed_launch_can_be_used() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// What is printed for a kernel with a finding is a launch that shows it, and so is the one with its number.
+#[test]
+fn printed_launches_repeat_findings() {
+    for (name, path) in fixtures("findings") {
+        let code = name.split('_').next().unwrap();
+        let path = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let found = |arguments: &[&str]| {
+            let output = simulate_command(&[&[path, "--format", "concise"], arguments].concat());
+            assert_eq!(output.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let printed = String::from_utf8(simulate_command(&[path, "--print-launch"]).stdout).unwrap();
+        let launch = temporary(&format!("printed_{name}.toml"), &printed);
+        for text in [found(&["-l", launch.to_str().unwrap()]), found(&[])] {
+            assert!(text.contains(code), "{name}: {text}");
+            let number = text.split("--launch-number ").nth(1).and_then(|rest| rest.split('`').next());
+            if let Some(number) = number {
+                let text = found(&["--launch-number", number]);
+                assert!(text.contains(code), "{name}, launch {number}: {text}");
+            }
+        }
+    }
+}
+
+/// Mistakes in launch files are shown where they are, with what can be written instead.
+#[test]
+fn mistakes_in_launch_files() {
+    let path = temporary("simulate_mistakes.ptx", EMPTY);
+    let path = path.to_str().unwrap();
+    let good = "[[arg]]\ntype = \"buffer\"\nbytes = 64\n[[arg]]\ntype = \"u32\"\nvalue = 3\n";
+    let buffer = |with: &str| good.replace("bytes = 64", with);
+    let mistakes = [
+        ("json", "{\"kernel\": \"k\"}".to_owned()),
+        ("toml", good.replace("type = \"u32\"", "type = u32")),
+        ("missing_type", good.replace("type = \"u32\"\n", "")),
+        ("missing_value", good.replace("value = 3\n", "")),
+        ("negative", good.replace("64", "-64")),
+        ("type", good.replace("u32", "u31")),
+        ("value", good.replace("value = 3", "value = -3")),
+        ("dtype", buffer("dtype = \"q8\"\nshape = [3]")),
+        ("missing_file", buffer("data = \"none.npy\"")),
+        ("huge_grid", format!("grid = [4294967295]\n{good}")),
+        ("contents", format!("assume = {{ number = 1, contents = \"nothing\" }}\n{good}")),
+        ("arguments", good.split_once("[[arg]]\ntype = \"u32\"").unwrap().0.to_owned()),
+        ("kernel", format!("kernel = \"other\"\n{good}")),
+    ];
+    let mut all = String::new();
+    for (name, text) in mistakes {
+        let launch = temporary(&format!("mistake_{name}.toml"), &text);
+        let launch = launch.to_str().unwrap();
+        let output = simulate_command(&[path, "--launch", launch]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let trouble = String::from_utf8(output.stderr).unwrap();
+        let trouble = trouble.replace(launch, "launch.toml").replace(path, "kernel.ptx");
+        let lines: Vec<&str> = trouble.lines().map(str::trim_end).collect();
+        all += &format!("{name}\n{}\n\n", lines.join("\n").trim_end());
+    }
+    insta::assert_snapshot!("mistakes_in_launch_files", all);
+}
+
+/// The element types and swizzles of tensor maps are listed.
+#[test]
+fn mistakes_in_tensor_maps() {
+    let path = "docs/simulation/gemm.ptx";
+    let good = fs::read_to_string(root().join("docs/simulation/gemm.toml")).unwrap();
+    for (from, to, place, expected) in [
+        ("\"f16\"", "\"f17\"", ":7:11]", "`b4x16_p64`"),
+        ("\"128B\"", "\"129B\"", ":10:11]", "`128B_ATOM_32B`"),
+        ("[64, 128]", "[64, 300]", ":9:7]", "each 1 to 256"),
+        ("[384, 128]", "[384, 0]", ":8:8]", "1 to 5 dimensions"),
+    ] {
+        let launch = temporary("mistake_in_map.toml", &good.replacen(from, to, 1));
+        let output = simulate_command(&[path, "--launch", launch.to_str().unwrap()]);
+        let trouble = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{to}: {trouble}");
+        assert!(trouble.contains(place) && trouble.contains(expected), "{to}: {trouble}");
+    }
+}
+
+#[test]
+fn sources_have_to_be_compiled() {
+    let path = temporary("simulate_source.cu", "__global__ void kernel() {}\n");
+    let output = simulate_command(&[path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let trouble = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(trouble.contains("nvcc -ptx -arch=sm_100a"), "{trouble}");
+}
+
+#[test]
+fn a_launch_number_is_one_of_those_tried() {
+    let path = temporary("simulate_number.ptx", EMPTY);
+    let output = simulate_command(&[path.to_str().unwrap(), "--launch-number", "99"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("were tried"));
+}
+
 #[test]
 fn wrong_launches_are_refused() {
     let path = temporary("simulate_refused.ptx", EMPTY);

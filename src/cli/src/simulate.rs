@@ -25,6 +25,7 @@ use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, 
 
 use crate::check::RuleArguments;
 use crate::input::{self, Input};
+use crate::launch_file::{LaunchFileError, LaunchText};
 use crate::{Outcome, output_error, use_color};
 
 /// Before somebody who waits is told something.
@@ -42,9 +43,12 @@ pub(crate) struct Simulate {
     /// Run this kernel instead of all: its symbol, or its name in C++ as far as that tells it from the others.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// What the kernel is launched with; without it a launch is assumed.
-    #[arg(long, value_name = "TOML")]
+    /// What the kernel is launched with; without it, several launches are assumed.
+    #[arg(short, long, value_name = "TOML")]
     launch: Option<PathBuf>,
+    /// Run or print the assumed launch with this number, as the note of a finding names it. Every finding counts.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "launch")]
+    launch_number: Option<u32>,
     /// CTAs of the grid.
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
     grid: Option<Vec<u32>>,
@@ -76,7 +80,7 @@ pub(crate) struct Simulate {
     /// goes on beside the threads; where a launch is assumed, there may be ten such runs or more.
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u64,
-    /// Write a launch file to fill in, and run nothing.
+    /// Write a launch file to fill in: the assumed launch that shows the first finding, or the first one.
     #[arg(long)]
     print_launch: bool,
     /// Draw what happened (human format): a line for each warp and unit, time from left to right.
@@ -125,31 +129,34 @@ enum SimulateError {
     #[error("cannot simulate `{path}`: syntax error in line {line}, column {column}")]
     #[diagnostic(help("`ptx-tc check` says what is wrong"))]
     Broken { path: String, line: u32, column: u32 },
-    #[error("cannot read `{path}`")]
-    Unreadable {
-        path: String,
-        #[source]
-        error: io::Error,
-    },
     #[error("cannot write `{path}`")]
     Unwritable {
         path: String,
         #[source]
         error: io::Error,
     },
-    #[error("`{path}` is no launch file")]
-    NoLaunch {
-        path: String,
-        #[source]
-        error: Box<toml::de::Error>,
-    },
-    #[error("the kernel cannot be launched so: {0}")]
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    File(LaunchFileError),
+    #[error("a launch number belongs to one kernel, but `{path}` has {count}")]
+    #[diagnostic(help("name the kernel by `--kernel`"))]
+    NumberOfSeveral { path: String, count: usize },
+    #[error("`{kernel}` has no assumed launch {number}: {count} were tried")]
+    #[diagnostic(help(
+        "the number depends on `--schedule`, `--grid`, `--block` and `--cluster`; use the same ones"
+    ))]
+    NoSuchNumber { kernel: String, number: u32, count: usize },
+    #[error("`{path}` is {language}, not PTX")]
+    #[diagnostic(help("{help}"))]
+    NotPtx { path: String, language: &'static str, help: String },
+    #[error("the kernel cannot be launched like this: {0}")]
     Launch(LaunchError),
 }
 
 impl Simulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
         let input = if input::is_stdin(&self.path) { Input::Stdin } else { Input::File(self.path.clone()) };
+        self.refuse_sources()?;
         let source = input.read("<stdin>")?;
         let unit = Unit::new(&source);
         let path = source.name().to_owned();
@@ -158,12 +165,16 @@ impl Simulate {
             return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
         }
         let file = self.launch_file()?;
-        let names = self.kernels(&unit, &path, file.as_ref())?;
+        let names = self.kernels(&unit, &path, file.as_ref().map(|it| &it.file))?;
+        if self.launch_number.is_some() && names.len() > 1 {
+            return Err(SimulateError::NumberOfSeveral { path, count: names.len() }.into());
+        }
         let kernels = Kernels::new(&unit);
         if self.print_launch {
             for name in &names {
                 if let Some(kernel) = kernels.kernel(name) {
-                    writeln!(out, "{}", kernel.launch_template()).map_err(output_error)?;
+                    let text = self.printed_launch(&kernel)?;
+                    writeln!(out, "{text}").map_err(output_error)?;
                 }
             }
             return Ok(Outcome::Clean);
@@ -177,7 +188,7 @@ impl Simulate {
                 let kernel = kernel.telling(&progress);
                 let start = Instant::now();
                 let run = || self.simulate(&kernel, file.as_ref());
-                let (mut report, written) = watch(name, &progress, run).map_err(SimulateError::Launch)?;
+                let (mut report, written) = watch(name, &progress, run)?;
                 report.weigh(&options.rules);
                 report.retain(|finding| !suppressions.silence(finding));
                 if !self.no_source {
@@ -189,23 +200,74 @@ impl Simulate {
         self.report(source, &reports, out)
     }
 
+    /// Says how to get PTX from a file that is compiled to it.
+    fn refuse_sources(&self) -> Result<(), SimulateError> {
+        let extension = self.path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let path = self.path.display().to_string();
+        let (language, help) = match extension {
+            "cu" | "cuh" => (
+                "CUDA C++",
+                format!(
+                    "compile it, then simulate the PTX: `nvcc -ptx -arch=sm_100a -lineinfo {path} -o {}`",
+                    self.path.with_extension("ptx").display()
+                ),
+            ),
+            "cubin" | "fatbin" => {
+                ("a binary", format!("get its PTX by `cuobjdump --dump-ptx {path}`, if it has any"))
+            }
+            "py" => (
+                "Python",
+                "simulate the PTX that its compiler writes, such as `kernel.asm[\"ptx\"]` of Triton"
+                    .to_owned(),
+            ),
+            _ => return Ok(()),
+        };
+        Err(SimulateError::NotPtx { path, language, help })
+    }
+
     /// What the launch file and the options say, if anything.
-    fn launch_file(&self) -> Result<Option<LaunchFile>, SimulateError> {
-        let mut file = None;
-        if let Some(path) = &self.launch {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path)
-                .map_err(|error| SimulateError::Unreadable { path: name.clone(), error })?;
-            let read: LaunchFile = toml::from_str(&text)
-                .map_err(|error| SimulateError::NoLaunch { path: name, error: Box::new(error) })?;
-            file = Some(read);
+    fn launch_file(&self) -> Result<Option<LaunchText>, SimulateError> {
+        let Some(path) = &self.launch else { return Ok(None) };
+        let mut text = LaunchText::read(path).map_err(SimulateError::File)?;
+        let file = &mut text.file;
+        file.grid = self.grid.clone().or(file.grid.take());
+        file.block = self.block.clone().or(file.block.take());
+        file.cluster = self.cluster.clone().or(file.cluster.take());
+        Ok(Some(text))
+    }
+
+    /// The launch file of an assumed launch: the one that is wanted, else the one that shows the first finding.
+    fn printed_launch(&self, kernel: &Kernel<'_>) -> Result<String, SimulateError> {
+        match (kernel.simulate_assumed(&self.shape(), &self.settings()), self.launch_number) {
+            (Ok(report), Some(number)) => Self::numbered(report, number),
+            (Ok(report), None) => {
+                let index = report.shown_by.unwrap_or(1) - 1;
+                let file = report.tried.into_iter().nth(index).map(|it| it.file);
+                Ok(file.unwrap_or_else(|| kernel.launch_template()))
+            }
+            (Err(error), _) => Err(SimulateError::Launch(error)),
         }
-        if let Some(file) = &mut file {
-            file.grid = self.grid.clone().or(file.grid.take());
-            file.block = self.block.clone().or(file.block.take());
-            file.cluster = self.cluster.clone().or(file.cluster.take());
+    }
+
+    fn numbered(report: KernelReport, number: u32) -> Result<String, SimulateError> {
+        let count = report.tried.len();
+        let file = report.tried.into_iter().nth(number as usize - 1).map(|it| it.file);
+        file.ok_or(SimulateError::NoSuchNumber { kernel: report.kernel, number, count })
+    }
+
+    fn settings(&self) -> Settings {
+        let schedule = match self.schedule {
+            ScheduleArgument::Early => Schedule::Early,
+            ScheduleArgument::Late => Schedule::Late,
+            ScheduleArgument::Random => Schedule::Random(self.seed),
+        };
+        Settings {
+            schedule,
+            strict: self.strict,
+            budget: self.budget,
+            cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
+            records: self.timeline || self.trace.is_some(),
         }
-        Ok(file)
     }
 
     fn kernels(
@@ -240,48 +302,52 @@ impl Simulate {
     fn simulate(
         &self,
         kernel: &Kernel<'_>,
-        file: Option<&LaunchFile>,
-    ) -> Result<(KernelReport, Vec<Written>), LaunchError> {
-        let schedule = match self.schedule {
-            ScheduleArgument::Early => Schedule::Early,
-            ScheduleArgument::Late => Schedule::Late,
-            ScheduleArgument::Random => Schedule::Random(self.seed),
-        };
-        let settings = Settings {
-            schedule,
-            strict: self.strict,
-            budget: self.budget,
-            cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
-            records: self.timeline || self.trace.is_some(),
-        };
+        file: Option<&LaunchText>,
+    ) -> Result<(KernelReport, Vec<Written>), SimulateError> {
+        let settings = self.settings();
         let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
             Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
                 run(&Settings { schedule, ..settings })
             }),
             None => run(&settings),
         };
-        let Some(file) = file else {
-            let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings))?;
-            return Ok((report, Vec::new()));
+        let numbered;
+        let text = match (file, self.launch_number) {
+            (Some(file), _) => file,
+            (None, Some(number)) => {
+                let unrecorded = Settings { records: false, ..settings };
+                let report =
+                    kernel.simulate_assumed(&self.shape(), &unrecorded).map_err(SimulateError::Launch)?;
+                let file = Self::numbered(report, number)?;
+                let name = PathBuf::from(format!("launch {number}"));
+                numbered = LaunchText::parse(&name, file).map_err(SimulateError::File)?;
+                &numbered
+            }
+            (None, None) => {
+                let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings));
+                return Ok((report.map_err(SimulateError::Launch)?, Vec::new()));
+            }
         };
-        let directory = self.launch.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+        let directory = text.directory();
         let mut read = |name: &str| {
             fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))
         };
-        let launch = kernel.launch(file, &mut read)?;
+        let launch = kernel.fitting_launch(&text.file, &mut read);
+        let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
         let report = match &self.cluster_index {
             Some(clusters) => {
-                often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))?
+                often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))
             }
-            None => often(&|settings| kernel.simulate_all(&launch, settings))?,
+            None => often(&|settings| kernel.simulate_all(&launch, settings)),
         };
+        let report = report.map_err(SimulateError::Launch)?;
         let mut written = Vec::new();
         for out in &launch.outs {
             let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
             if let Some(output) = report.outputs.iter().find(is_it) {
                 let write = |name: &str, bytes: Vec<u8>| {
                     fs::write(directory.join(name), bytes)
-                        .map_err(|error| LaunchError(format!("`{name}`: {error}")))
+                        .map_err(|error| SimulateError::Unwritable { path: name.to_owned(), error })
                 };
                 write(&out.name, out.contents(output))?;
                 if !output.unknown.is_empty() {

@@ -112,6 +112,8 @@ struct OutputDocument<'a> {
 struct ReasonDocument<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<Place>,
 }
 
@@ -150,7 +152,7 @@ pub fn human(
             demangled(&report.kernel),
             report.warp_instructions
         )?;
-        for reason in &report.reasons {
+        for (index, reason) in report.reasons.iter().enumerate() {
             let text = &reason.text;
             match reason.span {
                 Some(span) => {
@@ -164,6 +166,12 @@ pub fn human(
                     )?;
                 }
                 None => writeln!(out, "  not judged further: {text}")?,
+            }
+            // Once for all reasons that it answers.
+            if let Some(help) = &reason.help
+                && report.reasons.iter().skip(index + 1).all(|next| next.help != reason.help)
+            {
+                writeln!(out, "    help: {help}")?;
             }
         }
         for assumed in &report.assumed {
@@ -196,6 +204,7 @@ pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> 
                 .iter()
                 .map(|reason| ReasonDocument {
                     message: &reason.text,
+                    help: reason.help.as_deref(),
                     span: reason.span.map(|span| Place::new(&checked.source, span)),
                 })
                 .collect(),

@@ -6,26 +6,29 @@ use crate::source::Span;
 /// Why a finding may be due to what is assumed of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// An address is computed from words that are assumed.
+    /// An address is computed from assumed values.
     Address,
-    /// The ways of those who take part are chosen by different words.
-    Ways,
-    /// How many arrive, how many bytes come, or to whom, is said by words that are assumed.
+    /// Different assumed values choose the paths of the warps.
+    Paths,
+    /// Assumed values give the number of arrivals or bytes, or the receivers.
     Count,
-    /// Whether a multiply adds to its accumulator is said by words that are assumed.
+    /// Assumed values say whether a multiply adds to its accumulator.
     Addition,
-    /// It is between CTAs, and nobody has said which are in a cluster.
+    /// It is between CTAs, and the shape of the cluster is assumed.
     Cluster,
+    /// It is at the bytes of a tensor store whose map is assumed, and warps whose paths differ write them.
+    Extent,
 }
 
 impl std::fmt::Display for Doubt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
-            Self::Address => "an address is computed from words that are assumed",
-            Self::Ways => "different words that are assumed choose the ways of those who take part",
-            Self::Count => "words that are assumed say how many arrive, how many bytes come, or to whom",
-            Self::Addition => "words that are assumed say whether the multiply adds",
+            Self::Address => "its address is computed from an assumed value",
+            Self::Paths => "different assumed values choose the paths of the warps that take part",
+            Self::Count => "an assumed value gives a number of arrivals, bytes or stages, or the receivers",
+            Self::Addition => "an assumed value says whether the multiply adds to its accumulator",
             Self::Cluster => "the shape of the cluster is assumed",
+            Self::Extent => "the number of bytes that the tensor copy stores is assumed",
         })
     }
 }
@@ -53,7 +56,8 @@ pub(crate) struct Finding {
     pub(crate) note: Option<String>,
     /// Why it may be due to what is assumed.
     pub(crate) doubt: Option<Doubt>,
-    /// The mbarrier whose phase all who are left wait for in the end, if everybody whom words lead his way waits for one.
+    /// The mbarrier whose phase all remaining warps wait for in the end, if every warp whose path depends on an assumed value
+    /// waits for one.
     pub(crate) awaited: Option<Awaited>,
     /// Whether it is why others are found: where a phase of an mbarrier counts wrongly, those who trust in it
     /// race.

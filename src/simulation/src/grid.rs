@@ -11,10 +11,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::diagnostic::Code;
-use super::judged::add_note;
 use super::launch::{Launch, LaunchError};
 use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
-use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict, clusters, verdict};
+use super::report::{add_note, verdict};
+use super::run::clusters;
+use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -64,6 +65,10 @@ impl Kernel<'_> {
         if range.is_empty() || u64::from(range.end) > count {
             return Err(LaunchError(format!("the grid has {count} clusters")));
         }
+        if let Some(assumption) = launch.assumes {
+            let settings = Settings { cluster_index: range.start, ..*settings };
+            return self.simulate_again(launch, assumption, &settings);
+        }
         let (report, extents) = self.run_clusters(launch, settings, range.clone(), &Extents::new())?;
         if extents.is_empty() {
             return Ok(report);
@@ -87,6 +92,7 @@ impl Kernel<'_> {
         let mut grid = Grid {
             kernel: self,
             launch,
+            settings: *settings,
             common: Common {
                 global,
                 next_cluster: range.start,
@@ -126,8 +132,8 @@ impl Kernel<'_> {
                     grid.hang(range.end);
                     break;
                 }
-                Next::Limit(reason) => {
-                    grid.stop(reason);
+                Next::Limit(reason, help) => {
+                    grid.stop(reason, help);
                     break;
                 }
             };
@@ -179,13 +185,14 @@ enum Next {
     /// Nothing ever.
     Hang,
     /// Nothing more is looked at.
-    Limit(String),
+    Limit(String, &'static str),
 }
 
 /// A grid that runs.
 struct Grid<'k, 'u> {
     kernel: &'k Kernel<'u>,
     launch: &'k Launch,
+    settings: Settings,
     common: Common,
     waiting: VecDeque<Waiting<'k>>,
     fits: Fits,
@@ -204,7 +211,14 @@ impl Grid<'_, '_> {
     fn next(&mut self, end: u32) -> Option<Next> {
         let is_new = self.common.next_cluster < end;
         if self.left == 0 && (is_new || !self.waiting.is_empty()) {
-            return Some(Next::Limit("the budget of instructions is used up".to_owned()));
+            return Some(Next::Limit(
+                format!(
+                    "the grid used up its budget of {} warp instructions",
+                    self.settings.budget.saturating_mul(CLUSTERS)
+                ),
+                "make `grid` or the values in the launch file smaller, run some clusters only by `--cluster-index 0..8`, or \
+                 raise `--budget`",
+            ));
         }
         let can_start = is_new && self.waiting.len() < self.fits.card.min(self.fits.here);
         let changes = self.common.global.changes();
@@ -223,13 +237,17 @@ impl Grid<'_, '_> {
             None => Some(match self.waiting.iter().position(|it| it.changes != changes) {
                 // Who polls several places in turn waits for more than the last of them.
                 Some(at) => Next::Waiting(at),
-                None if is_new && self.fits.here < self.fits.card => Next::Limit(format!(
-                    "{} clusters wait for others that have not started, and more do not fit into memory",
-                    self.waiting.len()
-                )),
+                None if is_new && self.fits.here < self.fits.card => Next::Limit(
+                    format!(
+                        "{} clusters wait for others that have not started, and more do not fit into memory",
+                        self.waiting.len()
+                    ),
+                    "make `grid` in the launch file smaller",
+                ),
                 None if !self.is_whole => Next::Limit(
-                    "it waits for what another cluster may write, and not all clusters of the grid run"
+                    "a cluster waits for a value that another cluster may write, and not all clusters of the grid run"
                         .to_owned(),
+                    "run the whole grid: leave out `--cluster-index`",
                 ),
                 None => Next::Hang,
             }),
@@ -251,7 +269,7 @@ impl Grid<'_, '_> {
     /// Adds what became of a cluster.
     fn add(&mut self, outcome: Outcome, index: u32) {
         self.left = self.left.saturating_sub(outcome.executed);
-        let mut run = self.kernel.reported(self.launch, outcome, false);
+        let mut run = self.kernel.reported(self.launch, &self.settings, outcome, false);
         for (place, bytes) in std::mem::take(&mut run.extents) {
             let known = self.extents.entry(place).or_default();
             *known = bytes.max(*known);
@@ -300,13 +318,13 @@ impl Grid<'_, '_> {
     }
 
     /// Ends before the time.
-    fn stop(&mut self, text: String) {
+    fn stop(&mut self, text: String, help: &str) {
         while let Some(Waiting { machine, index, .. }) = self.waiting.pop_front() {
             self.add(machine.outcome(), index);
         }
-        let report = self.report.get_or_insert_with(|| self.kernel.not_run(self.launch, String::new()));
+        let report = self.report.get_or_insert_with(|| self.kernel.not_run(self.launch, String::new(), help));
         report.reasons.retain(|reason| !reason.text.is_empty());
-        report.reasons.push(Reason { span: None, text });
+        report.reasons.push(Reason { span: None, text, help: Some(help.to_owned()) });
         report.verdict = verdict(&report.diagnostics, &report.reasons);
     }
 }

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::array::{self, Dtype, Form, OutFile};
+use super::assumed::Assumption;
 use super::program::Parameter;
 use super::tensor_map::{Interleave, Swizzle, TensorMap};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
 use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
-use crate::syntax::ast::{Function, Type};
-use crate::words::declaration;
+use crate::syntax::ast::Function;
 
 /// A launch as a file says it. All is optional that the module says, too.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -32,9 +32,37 @@ pub struct LaunchFile {
     /// something depends on it.
     #[serde(default)]
     pub assume_zeros: bool,
+    /// What is assumed of all that the file leaves open, as in a launch that was tried.
+    pub assume: Option<AssumeFile>,
     /// The arguments.
     #[serde(default, rename = "arg")]
     pub arguments: Vec<ArgumentFile>,
+}
+
+/// What is assumed of the values that a launch file leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssumeFile {
+    /// The value of integers among the parameters.
+    pub number: u64,
+    /// The contents of buffers.
+    pub contents: AssumedContents,
+}
+
+/// What is assumed of the contents of buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AssumedContents {
+    /// Numbers that rise from element to element: lengths, and also offsets.
+    Rising,
+    /// Zeros.
+    Zeros,
+    /// Ones.
+    Ones,
+    /// The value of the integers among the parameters.
+    Equal,
+    /// The index of the element in its buffer: names of experts, pages, or tiles.
+    Indices,
 }
 
 /// An argument as a file says it.
@@ -75,6 +103,8 @@ pub struct ArgumentFile {
     pub base: Option<usize>,
     /// The bytes of a struct, in hexadecimal.
     pub hex: Option<String>,
+    /// The first byte of a field in its struct; without it, the next one at which the type may start.
+    pub offset: Option<u32>,
     /// The fields of a struct, in their order.
     #[serde(default)]
     pub fields: Vec<ArgumentFile>,
@@ -107,6 +137,8 @@ pub struct Launch {
     pub assume_zeros: bool,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
+    /// What is assumed of values that nothing else gives.
+    pub(crate) assumes: Option<Assumption>,
     /// The files that buffers are written to in the end.
     pub outs: Vec<OutFile>,
     /// What of it nobody has said.
@@ -154,96 +186,62 @@ impl std::fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
+/// A step on the way to a value in a launch file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A key of a table.
+    Name(&'static str),
+    /// An element of an array.
+    Index(usize),
+}
+
+/// Which value of a launch file is wrong, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Why.
+    pub error: LaunchError,
+    /// Where in the file: `arg`, 2, `box`. The last keys may be missing from the file.
+    pub keys: Vec<Key>,
+    /// What can be written instead, in words.
+    pub help: Option<String>,
+}
+
+impl Misfit {
+    fn new(message: impl Into<String>) -> Self {
+        Self { error: LaunchError(message.into()), keys: Vec::new(), help: None }
+    }
+
+    #[must_use]
+    fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same for a value further out.
+    #[must_use]
+    fn below(mut self, keys: &[Key]) -> Self {
+        self.keys.splice(0..0, keys.iter().copied());
+        self
+    }
+
+    #[must_use]
+    fn at(self, name: &'static str) -> Self {
+        self.below(&[Key::Name(name)])
+    }
+}
+
+impl From<LaunchError> for Misfit {
+    fn from(error: LaunchError) -> Self {
+        Self { error, keys: Vec::new(), help: None }
+    }
+}
+
 /// Bytes of shared memory that a CTA can have.
 pub const MOST_SHARED: u32 = 227 * 1024;
+/// CTAs of a grid along each axis, and threads of a CTA along z (CUDA C++ Programming Guide, "Compute Capabilities").
+const MOST_GRID: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
+const MOST_BLOCK_Z: u32 = 64;
 /// Larger buffers are not written to files.
 pub(crate) const MOST_WRITTEN: usize = 1 << 26;
-/// What a buffer has of which nothing is said.
-const ASSUMED_BUFFER: u64 = 1 << 32;
-/// Sets of what is assumed that are looked at, if launches of some are none.
-pub(crate) const MOST_SETS: usize = 6;
-/// The values that numbers get, set by set.
-const ASSUMED_NUMBERS: [u64; MOST_SETS] = [512, 256, 384, 128, 8, 16];
-/// How many clusters the grid has along its first axis, where one does too much work.
-pub(crate) const MANY_CLUSTERS: u32 = 1 << 16;
-
-/// How many parts of the work a cluster has where it is to have several: more than accumulators and buffers of what it
-/// hands on, so that each is used again.
-pub(crate) const FEW_PARTS: u32 = 5;
-
-/// The threads that a CTA has, where its kernel does not say.
-const ASSUMED_THREADS: [u32; 3] = [128, 32, 256];
-
-/// What is taken for the values that nobody has said, the same for all who read them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Assumption {
-    /// What the numbers among the parameters are.
-    pub(crate) number: u64,
-    content: Content,
-    /// Whether nobody has said which CTAs are in a cluster.
-    pub(crate) assumes_cluster: bool,
-    /// A word of the parameters that is another number: where it is.
-    pub(crate) other: Option<(u64, u64)>,
-}
-
-/// What is taken for the contents of buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    /// Greater numbers further on: lengths, and also where something starts.
-    Rising,
-    Zeros,
-    Ones,
-    /// What the numbers among the parameters are.
-    Equal,
-    /// Where it stands in its buffer: names of what there is several of.
-    Indices,
-}
-
-/// After how many elements they reach the numbers among the parameters.
-const RISES: u64 = 4;
-
-impl Assumption {
-    /// That of a set; where it makes too much work, smaller by a factor.
-    pub(crate) fn of(set: usize, smaller: u64) -> Self {
-        const CONTENTS: [Content; MOST_SETS] =
-            [Content::Rising, Content::Zeros, Content::Ones, Content::Equal, Content::Ones, Content::Indices];
-        let number = (ASSUMED_NUMBERS[set % MOST_SETS] / smaller.max(1)).max(1);
-        Self { number, content: CONTENTS[set % MOST_SETS], assumes_cluster: false, other: None }
-    }
-
-    /// Zeros everywhere.
-    pub(crate) const fn zeros() -> Self {
-        Self { number: 0, content: Content::Zeros, assumes_cluster: false, other: None }
-    }
-
-    /// What an element of a buffer holds, which starts so many bytes behind the start.
-    pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
-        match self.content {
-            Content::Rising if bytes >= 4 => (at / bytes + 1).wrapping_mul(self.number.div_ceil(RISES)),
-            Content::Equal if bytes >= 4 => self.number,
-            Content::Indices if bytes >= 4 => at / bytes,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
-            Content::Zeros => 0,
-        }
-    }
-
-    /// What a byte among the parameters is.
-    pub(crate) const fn flag(self) -> u64 {
-        match self.content {
-            Content::Zeros => 0,
-            Content::Rising | Content::Ones | Content::Equal | Content::Indices => 1,
-        }
-    }
-
-    /// What an instruction results in that is not computed, and what copies bring that are not made.
-    pub(crate) const fn result(self) -> u64 {
-        match self.content {
-            Content::Rising | Content::Zeros | Content::Equal | Content::Indices => 0,
-            Content::Ones => 1,
-        }
-    }
-}
-
 /// What a kernel's directives say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
@@ -269,7 +267,7 @@ impl Directives {
 }
 
 /// Three numbers of which the last ones may be left out.
-fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
+pub(crate) fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
     let Some(given) = given else { return Ok(None) };
     if given.is_empty() || given.len() > 3 || given.contains(&0) {
         return Err(LaunchError(format!("`{what}` is one to three numbers greater than 0")));
@@ -277,18 +275,51 @@ fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchEr
     Ok(Some(std::array::from_fn(|axis| given.get(axis).copied().unwrap_or(1))))
 }
 
+/// The types of a tensor's elements, with the bits that one has in global and in shared memory.
+const ELEMENTS: [(&str, u32, u32); 25] = [
+    ("u8", 8, 8),
+    ("s8", 8, 8),
+    ("b8", 8, 8),
+    ("u16", 16, 16),
+    ("s16", 16, 16),
+    ("b16", 16, 16),
+    ("u32", 32, 32),
+    ("s32", 32, 32),
+    ("b32", 32, 32),
+    ("u64", 64, 64),
+    ("s64", 64, 64),
+    ("b64", 64, 64),
+    ("f16", 16, 16),
+    ("bf16", 16, 16),
+    ("f32", 32, 32),
+    ("tf32", 32, 32),
+    ("f64", 64, 64),
+    ("e4m3", 8, 8),
+    ("e5m2", 8, 8),
+    ("f8", 8, 8),
+    ("ue8m0", 8, 8),
+    ("e2m1", 4, 4),
+    ("b4x16", 4, 4),
+    ("b4x16_p64", 4, 8),
+    ("b6x16_p32", 6, 8),
+];
+
 /// Bits of a tensor's element in global and in shared memory.
 fn element_bits(name: &str) -> Option<(u32, u32)> {
-    Some(match name {
-        "u8" | "s8" | "b8" | "e4m3" | "e5m2" | "f8" | "ue8m0" => (8, 8),
-        "u16" | "s16" | "b16" | "f16" | "bf16" => (16, 16),
-        "u32" | "s32" | "b32" | "f32" | "tf32" => (32, 32),
-        "u64" | "s64" | "b64" | "f64" => (64, 64),
-        "b4x16" | "e2m1" => (4, 4),
-        "b4x16_p64" => (4, 8),
-        "b6x16_p32" => (6, 8),
-        _ => return None,
-    })
+    ELEMENTS.iter().find(|(known, ..)| *known == name).map(|(_, global, shared)| (*global, *shared))
+}
+
+/// The types of numbers, as a launch file names them.
+const NUMBERS: [&str; 20] = [
+    "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "s8", "s16", "s32", "s64", "b8", "b16", "b32",
+    "b64", "f16", "bf16", "f32", "f64",
+];
+
+/// What `type` can be.
+fn types() -> String {
+    let kinds = ["buffer", "tensor_map", "bytes", "struct", "opaque"];
+    let all: Vec<String> = kinds.iter().chain(&NUMBERS).map(|name| format!("`{name}`")).collect();
+    format!("`type` is one of {}", all.join(", "))
 }
 
 impl Launch {
@@ -302,26 +333,45 @@ impl Launch {
         parameters: &[Parameter],
         file: &LaunchFile,
         data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
-    ) -> Result<Self, LaunchError> {
+    ) -> Result<Self, Misfit> {
         let said = Directives::of(unit, function);
         let mut assumed = Vec::new();
-        let block = three(file.block.as_deref(), "block")?.or(said.block).unwrap_or_else(|| {
-            assumed.push("128 threads in a CTA".to_owned());
-            [128, 1, 1]
-        });
-        let cluster = three(file.cluster.as_deref(), "cluster")?.or(said.cluster).unwrap_or([1, 1, 1]);
-        let grid = three(file.grid.as_deref(), "grid")?.unwrap_or(cluster);
+        let block = three(file.block.as_deref(), "block")
+            .map_err(|error| Misfit::from(error).at("block"))?
+            .or(said.block)
+            .unwrap_or_else(|| {
+                assumed.push("128 threads in a CTA".to_owned());
+                [128, 1, 1]
+            });
+        let cluster = three(file.cluster.as_deref(), "cluster")
+            .map_err(|error| Misfit::from(error).at("cluster"))?
+            .or(said.cluster)
+            .unwrap_or([1, 1, 1]);
+        let grid = three(file.grid.as_deref(), "grid")
+            .map_err(|error| Misfit::from(error).at("grid"))?
+            .unwrap_or(cluster);
         if let Some(needed) = said.cluster
             && needed != cluster
         {
-            return Err(LaunchError(format!("the kernel has clusters of {needed:?}, not of {cluster:?}")));
+            return Err(Misfit::new(format!("the kernel has clusters of {needed:?}, not of {cluster:?}"))
+                .at("cluster")
+                .help(format!("write `cluster = {needed:?}`, or leave it out")));
         }
         if file.arguments.len() != parameters.len() {
-            return Err(LaunchError(format!(
-                "the kernel has {} parameters, but the launch has {} arguments",
-                parameters.len(),
-                file.arguments.len()
-            )));
+            let of =
+                |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let names: Vec<String> = parameters.iter().map(|it| format!("`{}`", it.name)).collect();
+            let help = match &names[..] {
+                [] => "remove the `[[arg]]` tables".to_owned(),
+                names => format!("write one `[[arg]]` for each parameter, in order: {}", names.join(", ")),
+            };
+            return Err(Misfit::new(format!(
+                "the kernel has {}, but the launch has {}",
+                of(parameters.len(), "parameter"),
+                of(file.arguments.len(), "argument")
+            ))
+            .at("arg")
+            .help(help));
         }
         let mut outs = Vec::new();
         let arguments = file
@@ -331,11 +381,13 @@ impl Launch {
             .enumerate()
             .map(|(index, (given, parameter))| {
                 let mut reading = Reading { data, outs: &mut outs, place: (index, None) };
-                argument(given, parameter, &file.arguments, &mut reading).map_err(|LaunchError(why)| {
-                    LaunchError(format!("argument {index} (`{}`): {why}", parameter.name))
+                argument(given, parameter, &file.arguments, &mut reading).map_err(|misfit| {
+                    let LaunchError(why) = &misfit.error;
+                    let error = LaunchError(format!("argument {index} (`{}`): {why}", parameter.name));
+                    Misfit { error, ..misfit }.below(&[Key::Name("arg"), Key::Index(index)])
                 })
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, Misfit>>()?;
         Self {
             grid,
             block,
@@ -343,74 +395,12 @@ impl Launch {
             dynamic_smem: file.dynamic_smem,
             registers: file.registers,
             assume_zeros: file.assume_zeros,
+            assumes: file.assume.map(Assumption::said),
             arguments,
             outs,
             assumed,
         }
-        .checked()
-    }
-
-    /// The launch that is assumed of a kernel that comes alone; one of several.
-    pub(crate) fn assumed(
-        unit: &Unit,
-        function: &Function,
-        parameters: &[Parameter],
-        dynamic_smem: u32,
-        (set, smaller): (usize, u64),
-    ) -> Self {
-        let said = Directives::of(unit, function);
-        let mut assumed = Vec::new();
-        let block = said.block.unwrap_or_else(|| {
-            assumed.push("the number of threads in a CTA".to_owned());
-            [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
-        });
-        let cluster = said.cluster.unwrap_or([1, 1, 1]);
-        let Assumption { number, .. } = Assumption::of(set, smaller);
-        let arguments = parameters
-            .iter()
-            .map(|parameter| match parameter.ty {
-                _ if parameter.is_array && parameter.bytes == 128 && parameter.align >= 64 => {
-                    Argument::Opaque
-                }
-                _ if parameter.is_array => Argument::Opaque,
-                Some(Type::U64 | Type::B64 | Type::S64) if parameter.is_pointer => {
-                    Argument::Buffer { bytes: ASSUMED_BUFFER, data: None }
-                }
-                // The kernel shows whether it is an address.
-                Some(Type::U64 | Type::B64 | Type::S64) => Argument::Opaque,
-                Some(Type::F32) => Argument::Bytes(1.0f32.to_le_bytes().to_vec()),
-                Some(Type::F64) => Argument::Bytes(1.0f64.to_le_bytes().to_vec()),
-                _ => Argument::Bytes(number.to_le_bytes()[..parameter.bytes.min(8) as usize].to_vec()),
-            })
-            .collect();
-        if !parameters.is_empty() {
-            assumed.push("the values of all parameters".to_owned());
-        }
-        Self {
-            grid: cluster,
-            block,
-            cluster,
-            dynamic_smem,
-            registers: None,
-            assume_zeros: false,
-            arguments,
-            outs: Vec::new(),
-            assumed,
-        }
-    }
-
-    /// The same with the shape that a file says.
-    pub(crate) fn shaped(mut self, shape: &LaunchFile) -> Result<Self, LaunchError> {
-        if let Some(block) = three(shape.block.as_deref(), "block")? {
-            self.block = block;
-        }
-        if let Some(cluster) = three(shape.cluster.as_deref(), "cluster")? {
-            (self.cluster, self.grid) = (cluster, cluster);
-        }
-        if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
-            self.grid = grid;
-        }
-        self.checked()
+        .fitting()
     }
 
     /// Whether such a cluster exists.
@@ -418,28 +408,46 @@ impl Launch {
     /// # Errors
     /// When it is too large.
     pub fn checked(self) -> Result<Self, LaunchError> {
+        self.fitting().map_err(|misfit| misfit.error)
+    }
+
+    /// The same, saying which key is wrong.
+    fn fitting(self) -> Result<Self, Misfit> {
         let product = |of: [u32; 3]| of.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
         let (threads, ctas) = (product(self.block), product(self.cluster));
         if threads > THREADS_OF_CTA.into() {
-            return Err(LaunchError(format!("a CTA has at most {THREADS_OF_CTA} threads, not {threads}")));
+            let why = format!("a CTA has at most {THREADS_OF_CTA} threads, not {threads}");
+            return Err(Misfit::new(why).at("block"));
+        }
+        if self.block[2] > MOST_BLOCK_Z {
+            let why = format!("a CTA has at most {MOST_BLOCK_Z} threads along z, not {}", self.block[2]);
+            return Err(Misfit::new(why).at("block"));
         }
         if ctas > CTAS_OF_CLUSTER.into() {
-            return Err(LaunchError(format!("a cluster has at most {CTAS_OF_CLUSTER} CTAs, not {ctas}")));
+            let why = format!("a cluster has at most {CTAS_OF_CLUSTER} CTAs, not {ctas}");
+            return Err(Misfit::new(why).at("cluster"));
+        }
+        for (axis, (size, most)) in ["x", "y", "z"].into_iter().zip(self.grid.into_iter().zip(MOST_GRID)) {
+            if size > most {
+                let why = format!("a grid has at most {most} CTAs along {axis}, not {size}");
+                return Err(Misfit::new(why).at("grid"));
+            }
         }
         if product(self.grid) > u64::from(u32::MAX) {
-            return Err(LaunchError(format!("a grid of {:?} has more than 2^32 - 1 CTAs", self.grid)));
+            let why =
+                format!("a grid of {:?} has more than 2^32 - 1 CTAs, which cannot be run here", self.grid);
+            return Err(Misfit::new(why).at("grid"));
         }
         if self.grid.iter().zip(self.cluster).any(|(grid, cluster)| grid % cluster != 0) {
-            return Err(LaunchError(format!(
-                "clusters of {:?} do not divide a grid of {:?}",
-                self.cluster, self.grid
-            )));
+            let why = format!("clusters of {:?} do not divide a grid of {:?}", self.cluster, self.grid);
+            return Err(Misfit::new(why)
+                .at("grid")
+                .help("each size of `grid` is a multiple of the same size of `cluster`"));
         }
         if self.dynamic_smem > MOST_SHARED {
-            return Err(LaunchError(format!(
-                "a CTA has at most {MOST_SHARED} bytes of shared memory, not {}",
-                self.dynamic_smem
-            )));
+            let why =
+                format!("a CTA has at most {MOST_SHARED} bytes of shared memory, not {}", self.dynamic_smem);
+            return Err(Misfit::new(why).at("dynamic_smem"));
         }
         Ok(self)
     }
@@ -455,26 +463,28 @@ struct Reading<'r> {
 
 impl Reading<'_> {
     /// What a buffer begins with, and what it is an array of.
-    fn contents(&mut self, given: &ArgumentFile) -> Result<(Option<Vec<u8>>, Option<Form>), LaunchError> {
+    fn contents(&mut self, given: &ArgumentFile) -> Result<(Option<Vec<u8>>, Option<Form>), Misfit> {
         let (data, form) = match (&given.data, given.fill) {
             (Some(path), _) => {
-                let file = (self.data)(path)?;
-                let (data, form) =
-                    array::read(file).map_err(|LaunchError(why)| LaunchError(format!("`{path}`: {why}")))?;
+                let file = (self.data)(path).map_err(|error| Misfit::from(error).at("data"))?;
+                let (data, form) = array::read(file)
+                    .map_err(|LaunchError(why)| Misfit::new(format!("`{path}`: {why}")).at("data"))?;
                 (Some(data), form)
             }
             (None, Some(0)) => (Some(Vec::new()), None),
             (None, Some(byte)) => (Some(vec![byte; given.bytes.unwrap_or(0).min(1 << 28) as usize]), None),
             (None, None) => (None, None),
         };
-        let dtype = given.dtype.as_deref().map(Dtype::named).transpose()?;
+        let dtype = given.dtype.as_deref().map(Dtype::named).transpose();
+        let dtype = dtype.map_err(|error| Misfit::from(error).at("dtype"))?;
         if let (Some(said), Some(form), Some(path)) = (dtype, &form, &given.data)
             && said.bytes != form.dtype.bytes
         {
-            return Err(LaunchError(format!(
+            return Err(Misfit::new(format!(
                 "`{path}` has elements of type `{}`, and `dtype` is `{}`",
                 form.dtype.name, said.name
-            )));
+            ))
+            .at("dtype"));
         }
         let form = match (form, dtype, &given.shape) {
             (Some(form), dtype, shape) => {
@@ -490,13 +500,14 @@ impl Reading<'_> {
     }
 
     /// Notes that a buffer of so many bytes is written to a file.
-    fn write(&mut self, given: &ArgumentFile, form: Option<Form>, bytes: u64) -> Result<(), LaunchError> {
+    fn write(&mut self, given: &ArgumentFile, form: Option<Form>, bytes: u64) -> Result<(), Misfit> {
         let Some(name) = given.out.clone() else { return Ok(()) };
         if bytes > MOST_WRITTEN as u64 {
-            return Err(LaunchError(format!(
+            return Err(Misfit::new(format!(
                 "`{name}`: buffers of at most {} MiB are written, and this has {bytes} bytes",
                 MOST_WRITTEN >> 20
-            )));
+            ))
+            .at("out"));
         }
         let mut form = form.unwrap_or(Form { dtype: Dtype::bytes(), shape: Vec::new() });
         let is_flat = given.shape.is_none() && (form.shape.is_empty() || form.bytes() as u64 != bytes);
@@ -504,12 +515,13 @@ impl Reading<'_> {
             form.shape = vec![bytes as usize / form.dtype.bytes];
         }
         if form.bytes() as u64 > bytes {
-            return Err(LaunchError(format!(
+            return Err(Misfit::new(format!(
                 "`{name}`: {:?} elements of type `{}` take {} bytes, and the buffer has {bytes}",
                 form.shape,
                 form.dtype.name,
                 form.bytes()
-            )));
+            ))
+            .at("out"));
         }
         let (argument, field) = self.place;
         self.outs.push(OutFile { argument, field, name, form });
@@ -522,12 +534,13 @@ fn argument(
     parameter: &Parameter,
     all: &[ArgumentFile],
     reading: &mut Reading<'_>,
-) -> Result<Argument, LaunchError> {
+) -> Result<Argument, Misfit> {
     let fits = |bytes: usize| {
         if bytes == parameter.bytes as usize {
             Ok(())
         } else {
-            Err(LaunchError(format!("it has {bytes} bytes, but the parameter has {}", parameter.bytes)))
+            let why = format!("it has {bytes} bytes, but the parameter has {}", parameter.bytes);
+            Err(Misfit::new(why).at("type"))
         }
     };
     match given.ty.as_str() {
@@ -540,13 +553,11 @@ fn argument(
                 (None, _, Some(form)) if given.shape.is_some() => form.bytes() as u64,
                 (None, Some(data), _) => data.len() as u64,
                 (None, None, _) => {
-                    return Err(LaunchError(
-                        "a buffer has `bytes`, `data`, or `dtype` and `shape`".to_owned(),
-                    ));
+                    return Err(Misfit::new("a buffer has `bytes`, `data`, or `dtype` and `shape`"));
                 }
             };
             if bytes > 1 << 34 {
-                return Err(LaunchError("a buffer has at most 2^34 bytes".to_owned()));
+                return Err(Misfit::new(format!("a buffer has at most 2^34 bytes, not {bytes}")).at("bytes"));
             }
             reading.write(given, form, bytes)?;
             Ok(Argument::Buffer { bytes, data })
@@ -558,9 +569,8 @@ fn argument(
                 .step_by(2)
                 .map(|at| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
                 .collect();
-            let bytes =
-                bytes.ok_or_else(|| LaunchError("`hex` is pairs of hexadecimal digits".to_owned()))?;
-            fits(bytes.len())?;
+            let bytes = bytes.ok_or_else(|| Misfit::new("`hex` is pairs of hexadecimal digits").at("hex"))?;
+            fits(bytes.len()).map_err(|misfit| Misfit { keys: vec![Key::Name("hex")], ..misfit })?;
             Ok(Argument::Bytes(bytes))
         }
         "opaque" => Ok(Argument::Opaque),
@@ -568,12 +578,21 @@ fn argument(
             let (mut end, mut fields) = (0u32, Vec::new());
             for (index, field) in given.fields.iter().enumerate() {
                 reading.place.1 = Some(index);
-                let (bytes, align) = field_size(field)?;
-                let offset = end.next_multiple_of(align);
+                let below = |misfit: Misfit| misfit.below(&[Key::Name("fields"), Key::Index(index)]);
+                let (bytes, align) = field_size(field).map_err(below)?;
+                let offset = field.offset.unwrap_or_else(|| end.next_multiple_of(align));
+                if offset < end {
+                    return Err(below(
+                        Misfit::new(format!(
+                            "field {index} starts at byte {offset}, but the field before it ends at byte {end}"
+                        ))
+                        .at("offset"),
+                    ));
+                }
                 let place =
                     Parameter { offset: 0, bytes, align, is_array: false, ty: None, ..parameter.clone() };
-                fields.push((offset, bytes, argument(field, &place, &[], reading)?));
-                end = offset + bytes;
+                fields.push((offset, bytes, argument(field, &place, &[], reading).map_err(below)?));
+                end = offset.saturating_add(bytes);
             }
             if end > parameter.bytes {
                 fits(end as usize)?;
@@ -585,7 +604,12 @@ fn argument(
             tensor_map(given, all, reading)
         }
         ty => {
-            let value = given.value.ok_or_else(|| LaunchError("a number has a `value`".to_owned()))?;
+            if !NUMBERS.contains(&ty) {
+                return Err(Misfit::new(format!("`{ty}` is no type of an argument"))
+                    .at("type")
+                    .help(types()));
+            }
+            let value = given.value.ok_or_else(|| Misfit::new(format!("a `{ty}` has a `value`")))?;
             let bytes = number(ty, value)?;
             fits(bytes.len())?;
             Ok(Argument::Bytes(bytes))
@@ -594,13 +618,14 @@ fn argument(
 }
 
 /// The bytes of a field of a struct, and what its start is a multiple of.
-fn field_size(field: &ArgumentFile) -> Result<(u32, u32), LaunchError> {
+fn field_size(field: &ArgumentFile) -> Result<(u32, u32), Misfit> {
     Ok(match field.ty.as_str() {
         "buffer" => (8, 8),
         "tensor_map" => (128, 64),
         "bytes" => ((field.hex.as_deref().unwrap_or_default().len() as u32) / 2, 1),
         "struct" | "opaque" => {
-            return Err(LaunchError(format!("a `{}` is no field of a struct", field.ty)));
+            let why = format!("a `{}` is no field of a struct", field.ty);
+            return Err(Misfit::new(why).at("type"));
         }
         ty => {
             let bytes = number(ty, field.value.unwrap_or(Number::Integer(0)))?.len() as u32;
@@ -609,7 +634,7 @@ fn field_size(field: &ArgumentFile) -> Result<(u32, u32), LaunchError> {
     })
 }
 
-fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
+fn number(ty: &str, value: Number) -> Result<Vec<u8>, Misfit> {
     let (integer, float) = match value {
         Number::Integer(value) => (Some(value), value as f64),
         Number::Float(value) => (None, value),
@@ -629,17 +654,23 @@ fn number(ty: &str, value: Number) -> Result<Vec<u8>, LaunchError> {
         }
         "f16" => return Ok(half(float as f32).to_le_bytes().to_vec()),
         _ => {
-            return Err(LaunchError(format!(
-                "`{ty}` is no type of an argument: it is `buffer`, `tensor_map`, `bytes`, `struct`, `opaque`, or a number's, `u8` to `f64`"
-            )));
+            return Err(Misfit::new(format!("`{ty}` is no type of an argument")).at("type").help(types()));
         }
     };
-    let value = integer.ok_or_else(|| LaunchError(format!("the value of a `{ty}` is an integer")))?;
+    let value =
+        integer.ok_or_else(|| Misfit::new(format!("the value of a `{ty}` is an integer")).at("value"))?;
     let bits = bytes as u32 * 8;
     let least = if ty.starts_with('u') { 0 } else { i64::MIN >> (64 - bits) };
     let fits = value >= least && (bits == 64 || value < 1i64 << bits);
     if !fits {
-        return Err(LaunchError(format!("{value} does not fit a `{ty}`")));
+        let most = if ty.starts_with('i') || ty.starts_with('s') {
+            u64::MAX >> (65 - bits)
+        } else {
+            u64::MAX >> (64 - bits)
+        };
+        return Err(Misfit::new(format!("{value} does not fit a `{ty}`"))
+            .at("value")
+            .help(format!("a `{ty}` is {least} to {most}")));
     }
     Ok(value.to_le_bytes()[..bytes].to_vec())
 }
@@ -665,18 +696,22 @@ fn tensor_map(
     given: &ArgumentFile,
     all: &[ArgumentFile],
     reading: &mut Reading<'_>,
-) -> Result<Argument, LaunchError> {
-    let missing = |what: &str| LaunchError(format!("a tensor map has `{what}`"));
+) -> Result<Argument, Misfit> {
+    let missing = |what: &str| Misfit::new(format!("a tensor map has `{what}`"));
     let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
-    let (element_bits, shared_bits) = element_bits(element)
-        .ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
+    let (element_bits, shared_bits) = element_bits(element).ok_or_else(|| {
+        let all: Vec<String> = ELEMENTS.iter().map(|(name, ..)| format!("`{name}`")).collect();
+        Misfit::new(format!("`{element}` is no type of a tensor's elements"))
+            .at("element")
+            .help(format!("`element` is one of {}", all.join(", ")))
+    })?;
     let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
     let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
     if dims.is_empty() || dims.len() > 5 || dims.contains(&0) {
-        return Err(LaunchError("a tensor has 1 to 5 dimensions, none of them 0".to_owned()));
+        return Err(Misfit::new("a tensor has 1 to 5 dimensions, none of them 0").at("dims"));
     }
     if box_dims.len() != dims.len() || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
-        return Err(LaunchError("`box` has as many dimensions as `dims`, each 1 to 256".to_owned()));
+        return Err(Misfit::new("`box` has as many dimensions as `dims`, each 1 to 256").at("box"));
     }
     let mut strides = Vec::new();
     let mut bytes = u64::from(dims[0]) * u64::from(element_bits) / 8;
@@ -686,7 +721,7 @@ fn tensor_map(
     }
     if let Some(given) = &given.strides_bytes {
         if given.len() + 1 != dims.len() {
-            return Err(LaunchError("`strides_bytes` has one number less than `dims`".to_owned()));
+            return Err(Misfit::new("`strides_bytes` has one number less than `dims`").at("strides_bytes"));
         }
         strides.clone_from(given);
         let ends = strides.iter().zip(&dims[1..]).map(|(stride, dim)| stride.saturating_mul(u64::from(*dim)));
@@ -695,18 +730,18 @@ fn tensor_map(
     if let Some(base) = given.base
         && all.get(base).is_none_or(|argument| argument.ty != "buffer")
     {
-        return Err(LaunchError(format!(
-            "`base` is the number of an argument that is a buffer, and {base} is none"
-        )));
+        return Err(Misfit::new(format!(
+            "`base` is the number of an argument that is a buffer, from 0, and {base} is none"
+        ))
+        .at("base"));
     }
     let bytes = given.bytes.unwrap_or(bytes);
     if bytes > 1 << 34 {
-        return Err(LaunchError("a tensor has at most 2^34 bytes".to_owned()));
+        return Err(Misfit::new("a tensor has at most 2^34 bytes").at("dims"));
     }
     if given.base.is_some() && (given.data.is_some() || given.out.is_some()) {
-        return Err(LaunchError(
-            "its buffer is that of another argument, which has `data` and `out`".to_owned(),
-        ));
+        let why = "its buffer is that of another argument, which has `data` and `out`";
+        return Err(Misfit::new(why).at("base"));
     }
     let (data, form) = reading.contents(given)?;
     let form = form.or_else(|| {
@@ -727,36 +762,4 @@ fn tensor_map(
         interleave: given.interleave.unwrap_or_default(),
     };
     Ok(Argument::TensorMap { map, base: given.base, bytes, data })
-}
-
-/// A launch file to fill in.
-pub(crate) fn template(
-    name: &str,
-    directives: &Directives,
-    parameters: &[Parameter],
-    dynamic: bool,
-) -> String {
-    let declared = declaration(name).map(|declared| format!(" # {declared}")).unwrap_or_default();
-    let mut text = format!("kernel = {name:?}{declared}\n");
-    let cluster = directives.cluster.unwrap_or([1, 1, 1]);
-    text.push_str(&format!("grid = {cluster:?}\n"));
-    text.push_str(&format!("block = {:?}\n", directives.block.unwrap_or([128, 1, 1])));
-    text.push_str(&format!("cluster = {cluster:?}\n"));
-    text.push_str(&format!("dynamic_smem = {}\n", if dynamic { MOST_SHARED } else { 0 }));
-    for (index, parameter) in parameters.iter().enumerate() {
-        text.push_str(&format!("\n[[arg]] # {index}: {}\n", parameter.name));
-        let plain = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default().replace(['b', 's'], "u");
-        text.push_str(&match parameter.ty {
-            _ if parameter.is_array && parameter.bytes == 128 => {
-                "type = \"tensor_map\"\nelement = \"f16\"\ndims = [1024, 1024]\nbox = [64, 128]\nswizzle = \"128B\"\n"
-                    .to_owned()
-            }
-            _ if parameter.is_array => format!("type = \"bytes\"\nhex = \"{}\"\n", "00".repeat(parameter.bytes as usize)),
-            Some(Type::U64 | Type::B64 | Type::S64) => "type = \"buffer\"\nbytes = 1048576\n".to_owned(),
-            Some(Type::F32) => "type = \"f32\"\nvalue = 1.0\n".to_owned(),
-            Some(Type::F64) => "type = \"f64\"\nvalue = 1.0\n".to_owned(),
-            _ => format!("type = \"{plain}\"\nvalue = 1024\n"),
-        });
-    }
-    text
 }

@@ -27,6 +27,7 @@ mod influence;
 mod layouts;
 mod meeting;
 mod memory;
+mod observed;
 mod operation;
 mod order;
 mod phases;
@@ -46,14 +47,15 @@ use self::cta_barrier::{ClusterBarrier, Named};
 pub(crate) use self::extents::Extents;
 pub(crate) use self::global_races::Between;
 pub(crate) use self::memory::{Buffer, Bytes, Contents, Fill, Global};
+pub(crate) use self::observed::{BoxSize, BoxSizes};
 use self::operation::Operation;
 use self::tensor::TensorMemory;
 use self::warp::{Strand, Wait, Warp};
 use super::Schedule;
 use super::arithmetic::Lanes;
+use super::assumed::Assumption;
 use super::clock::{Agent, Clock};
 use super::findings::{self, Finding};
-use super::launch::Assumption;
 use super::program::{Action, Fixed, NOWHERE, Program, windows};
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
@@ -121,6 +123,8 @@ pub(crate) struct Outcome {
     pub(crate) shown: Vec<[u32; 2]>,
     /// How far tensor copies reach whose maps nobody has said.
     pub(crate) extents: Extents,
+    /// The boxes of tensor maps that are assumed.
+    pub(crate) boxes: BoxSizes,
     /// The words of the parameters that choose the ways of threads.
     pub(crate) leading: BTreeSet<u64>,
     pub(crate) global: Global,
@@ -553,6 +557,7 @@ impl<'p> Machine<'p> {
         let is_exhausted = self.is_exhausted() && self.stopped.is_none();
         let stop = self.stopped.or(self.last);
         let (findings, shown) = findings::causes_first(self.findings, self.shown);
+        let extents = self.stored.map_or_else(Extents::new, |stored| stored.extents());
         Outcome {
             record,
             is_exhausted,
@@ -564,8 +569,9 @@ impl<'p> Machine<'p> {
             performed: self.performed,
             visits: self.visits,
             shown,
+            boxes: self.influence.as_ref().map_or_else(BoxSizes::default, |it| it.observed.sizes(&extents)),
             leading: self.influence.map_or_else(BTreeSet::new, |influence| influence.leading()),
-            extents: self.stored.map_or_else(Extents::new, |stored| stored.extents()),
+            extents,
             global: self.global,
         }
     }

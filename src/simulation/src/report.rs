@@ -29,6 +29,8 @@ pub struct Reason {
     pub span: Option<Span>,
     /// Why.
     pub text: String,
+    /// What to write in a launch file, and the command that does it.
+    pub help: Option<String>,
 }
 
 /// What is known of a kernel.
@@ -44,6 +46,10 @@ pub struct KernelReport {
     pub assumed: Vec<String>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// The launches that were tried, if none was given; each has its place here, from 1, as its number.
+    pub tried: Vec<TriedLaunch>,
+    /// The number of the launch that shows the first finding, or the first reason for doubt.
+    pub shown_by: Option<usize>,
     /// Clusters of the grid that ran.
     pub clusters: u32,
     /// Instructions that warps executed.
@@ -54,6 +60,15 @@ pub struct KernelReport {
     pub outputs: Vec<Output>,
     /// What happened, if that was wanted.
     pub record: Option<Record>,
+}
+
+/// A launch that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriedLaunch {
+    /// The values that chose the paths of threads, and the shape.
+    pub summary: String,
+    /// The launch file that repeats it.
+    pub file: String,
 }
 
 /// What a buffer of the launch holds in the end.
@@ -139,4 +154,12 @@ pub(super) fn verdict(diagnostics: &[Diagnostic], reasons: &[Reason]) -> Verdict
     } else {
         Verdict::Incomplete
     }
+}
+
+/// Adds to what is said of a finding.
+pub(super) fn add_note(finding: &mut Diagnostic, more: &str) {
+    finding.note = Some(match finding.note.take() {
+        Some(note) => format!("{note}; {more}"),
+        None => more.to_owned(),
+    });
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::launch::LaunchError;
-use super::report::is_same;
-use super::{KernelReport, Schedule, verdict};
+use super::report::{is_same, verdict};
+use super::{KernelReport, Schedule};
 use crate::syntax::threads;
 
 /// Runs a kernel under the random schedules of some seeds: what any of them shows is reported, and

@@ -279,7 +279,8 @@ impl Machine<'_> {
         let Some(at) = self.address_at(strand, memory.1, lane) else {
             return Err(Self::stop(strand, "an address of a copy is not known"));
         };
-        let map = match self.address_at(strand, map.1, lane) {
+        let map_address = self.address_at(strand, map.1, lane);
+        let map = match map_address {
             // One that a kernel has put together from what is assumed is of any kind.
             Some(address) if self.is_assumed_at(Place::Global(address), tensor_map::BYTES as u32) => None,
             Some(address) => self.tensor_map(strand, address),
@@ -370,6 +371,10 @@ impl Machine<'_> {
             }
         } else {
             places.push((cta, offset));
+        }
+        if is_open {
+            let accessed = if loads { &transfer.writes } else { &transfer.reads };
+            self.note_open_copy(map_address, tensor, loads, accessed);
         }
         transfer.moving = boxed.map(|boxed| Box::new(Moving { boxed, places }));
         Ok(Some(transfer))

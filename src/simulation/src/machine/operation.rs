@@ -1,5 +1,7 @@
 //! Operations that go on while threads do something else: how they start, and how they take effect.
 
+use std::collections::BTreeMap;
+
 use super::Machine;
 use super::access::combined;
 use super::barrier::Event;
@@ -354,35 +356,96 @@ impl Machine<'_> {
     /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
     /// bring what it expects. Whether there were some.
     pub(super) fn perform_open(&mut self) -> bool {
-        let waits = |machine: &Self, number: u32| {
-            let barrier = &machine.mbarriers[number as usize];
-            barrier.pending == 0 && barrier.transactions > 0
-        };
-        let found = self.pending.iter().find_map(|operation| match &operation.kind {
-            Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) => {
-                mbarriers.iter().copied().find(|number| waits(self, *number))
-            }
-            _ => None,
-        });
-        let Some(number) = found else { return false };
-        let expected = self.mbarriers[number as usize].transactions;
-        let mut last = None;
+        let Some(numbers) = self.awaited_by_open() else { return false };
+        let mut last: BTreeMap<u32, LastOpen> = BTreeMap::new();
+        let mut brought: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut index = 0;
         while index < self.pending.len() {
-            let is_here = matches!(&self.pending[index].kind,
-                Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) if mbarriers.contains(&number));
-            if is_here {
-                let Operation { agent, tick, step, warp, ref clock, .. } = self.pending[index];
-                last = Some((agent, tick, step, warp, clock.clone()));
-                self.perform(index);
-            } else {
+            let Operation { agent, tick, step, warp, ref clock, ref kind, .. } = self.pending[index];
+            let signals = open_signals(kind);
+            if !signals.iter().any(|number| numbers.contains(number)) {
                 index += 1;
+                continue;
             }
+            for number in signals.iter().filter(|number| numbers.contains(number)) {
+                last.insert(*number, LastOpen { agent, tick, step, warp, clock: clock.clone() });
+                let cta = self.mbarriers[*number as usize].cta;
+                if let Kind::Bulk(Transfer { writes, .. }) = kind {
+                    // In a pair, one of the two waits for the bytes of both.
+                    let is_here = |(of, ..): &&(u32, u32, u32)| writes.len() < 2 || *of == cta;
+                    let places = writes.iter().filter(is_here).map(|(cta, at, _)| (*cta, *at));
+                    brought.entry(*number).or_default().extend(places);
+                }
+            }
+            self.perform(index);
         }
-        if let Some((agent, tick, step, warp, clock)) = last {
+        for (number, LastOpen { agent, tick, step, warp, clock }) in last {
+            let expected = self.mbarriers[number as usize].transactions;
+            if let Some(places) = brought.get(&number) {
+                self.note_awaited(places, expected as u32);
+            }
             let event = Event { agent, tick, step, warp, clock: &clock, releases: true, is_elsewhere: false };
             self.complete_transactions(number, expected, event);
         }
         true
+    }
+
+    /// The mbarriers that wait for copies of unknown size and nothing else. A multicast copy signals several: it takes
+    /// effect when all of these wait, as each of them has a part of what it expects from it.
+    fn awaited_by_open(&mut self) -> Option<Vec<u32>> {
+        let waits = |number: &u32| {
+            let barrier = &self.mbarriers[*number as usize];
+            barrier.pending == 0 && barrier.transactions > 0
+        };
+        let open = || self.pending.iter().map(|operation| open_signals(&operation.kind));
+        let mut first = None;
+        for start in open().flatten().copied().filter(|number| waits(number)) {
+            // What copies connect.
+            let mut together = vec![start];
+            let mut at = 0;
+            while let Some(number) = together.get(at).copied() {
+                at += 1;
+                for signals in open().filter(|signals| signals.contains(&number)) {
+                    for other in signals {
+                        if !together.contains(other) {
+                            together.push(*other);
+                        }
+                    }
+                }
+            }
+            if together.iter().all(waits) {
+                return Some(together);
+            }
+            first.get_or_insert(start);
+        }
+        // Some have not said what they expect: which copies come first is a guess.
+        let first = first?;
+        if let Some(influence) = &mut self.influence {
+            influence.guess();
+        }
+        Some(vec![first])
+    }
+}
+
+/// The last copy of unknown size that an mbarrier waits for: it brings what the others do not.
+#[derive(Debug)]
+struct LastOpen {
+    agent: u32,
+    tick: u32,
+    step: u32,
+    warp: u32,
+    clock: Clock,
+}
+
+/// The mbarriers that a copy of unknown size signals.
+fn open_signals(kind: &Kind) -> &[u32] {
+    match kind {
+        Kind::Bulk(Transfer { bytes: None, mbarriers, .. }) => mbarriers,
+        Kind::Bulk(_)
+        | Kind::Copies(_)
+        | Kind::Arrivals(_)
+        | Kind::Stores(_)
+        | Kind::Tensor(_)
+        | Kind::Cancel { .. } => &[],
     }
 }

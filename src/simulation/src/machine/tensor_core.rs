@@ -126,6 +126,7 @@ impl Machine<'_> {
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
                 for (cta, matrix, reader) in &shared {
+                    self.note_read(*cta, matrix, *reader);
                     self.touch_matrix(operation, *cta, matrix);
                     self.check_written(operation, *cta, matrix, *reader);
                     self.check_layout(operation, *cta, matrix, *reader);

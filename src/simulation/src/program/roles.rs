@@ -1,6 +1,6 @@
 //! What instructions read their operands for.
 //!
-//! Lowering says it once. Whether a value is used, what depends on words that are assumed, and what is in doubt
+//! Lowering says it once. Whether a value is used, what depends on assumed values, and what is in doubt
 //! for that, is asked of the role.
 
 use super::{

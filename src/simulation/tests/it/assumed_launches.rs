@@ -108,7 +108,11 @@ fn a_round_too_many() {
     let report = simulate(&rounds(0, 4, 1));
     assert_ne!(report.verdict, Verdict::Clean);
     assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
-    assert!(report.reasons.iter().any(|it| it.text.contains("different words")), "{:?}", report.reasons);
+    assert!(
+        report.reasons.iter().any(|it| it.text.contains("different assumed values")),
+        "{:?}",
+        report.reasons
+    );
 }
 
 /// An array that made up numbers lead out of says nothing of what lies behind it.
@@ -587,4 +591,157 @@ wait:
     assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
     let report = simulate(&text(3));
     assert_eq!(codes(&report), ["SIM301"], "{:?}", report.reasons);
+}
+
+/// Four CTAs load for each other, by rows and by columns: a CTA gets a quarter of its bytes from each copy. The bytes of
+/// all four come together, as a copy signals two of them.
+#[test]
+fn multicast_by_rows_and_columns() {
+    let body = "    .reg .pred p, q;
+    .reg .b16 rows, columns;
+    .reg .b32 tid, rank, i, n, parity, high, low, at, bits;
+    .reg .b64 a, b;
+    .shared .align 128 .b8 tile[4096];
+    .shared .align 8 .b64 full;
+
+    ld.param.u32 n, [steps];
+    mov.b64 a, map_a;
+    cvta.param.u64 a, a;
+    mov.b64 b, map_b;
+    cvta.param.u64 b, b;
+    mov.u32 tid, %tid.x;
+    mov.u32 rank, %cluster_ctarank;
+    and.b32 low, rank, 1;
+    and.b32 high, rank, 2;
+    mov.u32 bits, 3;
+    shl.b32 bits, bits, high;
+    cvt.u16.u32 rows, bits;
+    mov.u32 bits, 5;
+    shl.b32 bits, bits, low;
+    cvt.u16.u32 columns, bits;
+    setp.ne.u32 p, tid, 0;
+    @!p mbarrier.init.shared::cta.b64 [full], 1;
+    @!p fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    mov.u32 i, 0;
+again:
+    setp.ge.u32 q, i, n;
+    @q ret;
+    @p bra loaded;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 4096;
+    mov.u32 at, tile;
+    mad.lo.u32 at, low, 1024, at;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [at], [a, {i, i}], [full], rows;
+    mov.u32 at, tile;
+    mad.lo.u32 at, high, 512, at;
+    add.u32 at, at, 2048;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [at], [b, {i, i}], [full], columns;
+    and.b32 parity, i, 1;
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 q, [full], parity;
+    @!q bra wait;
+loaded:
+    bar.warp.sync -1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    add.u32 i, i, 1;
+    bra again;
+";
+    let parameters = ".param .align 64 .b8 map_a[128], .param .align 64 .b8 map_b[128], .param .u32 steps";
+    let text = kernel(parameters, 32, body).replace(".reqntid 32", ".reqntid 32\n.reqnctapercluster 4");
+    let report = simulate(&text);
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+}
+
+/// Each warp stores what it has written, if a table says so. The copy of the first does not reach over what the second
+/// has written.
+#[test]
+fn a_table_says_what_is_stored() {
+    let body = "    .reg .pred p, q;
+    .reg .b32 tid, warp, lane, slab, at, i, n, count;
+    .reg .b64 map, table;
+    .shared .align 128 .b8 slabs[1024];
+
+    mov.b64 map, tensor;
+    cvta.param.u64 map, map;
+    ld.param.u64 table, [used];
+    ld.param.u32 count, [tiles];
+    ld.global.u32 n, [table+64];
+    setp.eq.u32 p, n, 3;
+    selp.b32 n, 2, 1, p;
+    mov.u32 tid, %tid.x;
+    shr.u32 warp, tid, 5;
+    and.b32 lane, tid, 31;
+    mov.u32 slab, slabs;
+    mad.lo.u32 slab, warp, 512, slab;
+    mad.lo.u32 at, lane, 16, slab;
+    setp.eq.u32 p, lane, 0;
+    setp.lt.and.u32 q, warp, n, p;
+    mov.u32 i, 0;
+again:
+    setp.ge.u32 p, i, count;
+    @p bra end;
+    cp.async.bulk.wait_group.read 0;
+    bar.warp.sync -1;
+    st.shared.v4.b32 [at], {i, tid, i, tid};
+    fence.proxy.async.shared::cta;
+    bar.warp.sync -1;
+    @q cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [map, {i}], [slab];
+    cp.async.bulk.commit_group;
+    add.u32 i, i, 1;
+    bra again;
+end:
+    cp.async.bulk.wait_group 0;
+    ret;
+";
+    let parameters = ".param .align 64 .b8 tensor[128], .param .u64 used, .param .u32 tiles";
+    let report = simulate(&kernel(parameters, 64, body));
+    assert_eq!(codes(&report), [""; 0], "{:?}", report.reasons);
+}
+
+/// A printed launch has the fields of a struct as the kernel loads them, and is a launch of the kernel.
+#[test]
+fn structs_are_printed_field_by_field() {
+    let text = kernel(
+        ".param .align 8 .b8 arguments[32]",
+        32,
+        "    .reg .b32 n, m, k;
+    .reg .b64 at;
+    ld.param.u64 at, [arguments+8];
+    ld.param.u32 n, [arguments];
+    ld.param.v2.u32 {m, k}, [arguments+16];
+    st.global.u32 [at], n;
+    ret;
+",
+    );
+    let report = simulate(&text);
+    let printed = &report.tried[0].file;
+    for field in [
+        "offset = 0\ntype = \"u32\"\nvalue = 512\n",
+        "offset = 8\ntype = \"buffer\"\n",
+        "offset = 16\ntype = \"u32\"\n",
+        "offset = 20\ntype = \"u32\"\n",
+    ] {
+        assert!(printed.contains(field), "{field}: {printed}");
+    }
+    assert!(!printed.contains("offset = 24"), "{printed}");
+}
+
+/// Half of the bytes that come are expected. As large as that, the boxes would be too small for the multiplies: a launch
+/// with larger ones shows it.
+#[test]
+fn too_few_bytes_are_expected() {
+    let sound = include_str!("../../../../docs/simulation/gemm.ptx").replace("entry gemm(", "entry k(");
+    let report = simulate(&sound);
+    assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", codes(&report), report.reasons);
+    let tried = |report: &KernelReport| report.tried[report.shown_by.unwrap() - 1].file.clone();
+    let printed = tried(&report);
+    assert_eq!(printed.matches("box = [64, 128]\nswizzle = \"128B\"").count(), 2, "{printed}");
+    let half = sound.replace("[bar], 32768;", "[bar], 16384;");
+    assert_ne!(half, sound);
+    let report = simulate(&half);
+    assert_eq!(report.verdict, Verdict::Incomplete, "{:?}", codes(&report));
+    assert!(report.reasons.iter().any(|it| it.text.contains("read 32768 bytes")), "{:?}", report.reasons);
+    assert!(tried(&report).contains("box = [64, 128]"));
 }

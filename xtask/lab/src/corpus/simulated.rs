@@ -155,14 +155,19 @@ fn text(error: LaunchError) -> String {
 
 /// A reason without its numbers and names.
 fn kind(reason: &str) -> String {
-    let reason = match reason.split_once(" shows under some values") {
-        Some((code, _)) => format!("{code} shows under some of the launches only"),
-        None => reason.to_owned(),
-    };
-    match reason.split_once("the machine does not know") {
-        Some(_) => "an instruction that the machine does not know".to_owned(),
-        None => reason,
+    if let Some((code, _)) = reason.split_once(' ')
+        && (reason.contains("assumed launches may come from the assumptions")
+            || reason.contains("if the tensor maps have boxes"))
+    {
+        return format!("{code} shows under some of the launches only");
     }
+    if reason.starts_with("the simulator does not support") {
+        return "an instruction that the simulator does not support".to_owned();
+    }
+    if reason.contains("used up its budget") {
+        return "the budget of instructions is used up".to_owned();
+    }
+    reason.to_owned()
 }
 
 fn print(package: &str, found: &Kernels) {

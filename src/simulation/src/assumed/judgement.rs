@@ -1,21 +1,26 @@
-//! What runs under several launches that are assumed say together.
+//! What the runs under several assumed launches show together.
 //!
-//! Of a finding, a run says nothing that does not come to its places, or less often than the run in which
-//! it shows. What no run contradicts is found. A launch is none under which the kernel traps, or under
-//! which something is found that may be due to words that are assumed: it counts if no better one is known.
-//! Two accesses meet whatever these words are if most runs show it, and all that come there.
+//! A run speaks about a finding of another run if it reaches the same instructions as often. A finding counts if no run
+//! contradicts it. A launch does not count if the kernel traps under it, or if a finding under it may come from assumed
+//! values; it counts if there is no better one. A race between warps whose paths depend on different assumed values counts
+//! if most launches show it, and all that reach it.
 
 use std::collections::BTreeSet;
 
-use super::findings::{Awaited, Doubt, Finding};
-use super::program::NOWHERE;
-use super::{KernelReport, Reason, Run, launch, verdict};
+use rustc_hash::FxHashMap;
+
+use super::hypothesis::MOST_SETS;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::findings::{Awaited, Doubt, Finding};
+use crate::program::NOWHERE;
+use crate::report::{TriedLaunch, add_note, verdict};
+use crate::run::Run;
 use crate::source::Span;
+use crate::{KernelReport, Reason};
 
 /// Where and when a finding showed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Its place, and that of its first label.
     steps: [u32; 2],
     /// How often they had been executed.
@@ -31,7 +36,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
+    pub(crate) fn new(finding: &Finding, visits: [u32; 2]) -> Self {
         let other = finding.labels.first().map_or(NOWHERE, |(step, _)| *step);
         Self {
             steps: [finding.step, other],
@@ -45,7 +50,7 @@ impl Shown {
 }
 
 impl Run {
-    /// Whether somebody may launch the kernel like that.
+    /// Whether a program may launch the kernel like that.
     pub(super) fn is_a_launch(&self) -> bool {
         !self.traps && self.shown.iter().all(|shown| shown.doubt.is_none())
     }
@@ -77,7 +82,7 @@ impl Run {
     /// Whether it came to where something showed in another run, as often. What is in doubt need not show
     /// as late as there: rings of buffers have few stages.
     fn reaches(&self, shown: &Shown) -> bool {
-        /// As often as the stages of a ring are used twice.
+        /// Rings have eight stages at most, as far as shipped kernels go: after 16 visits each was used twice.
         const OFTEN: u32 = 16;
         let visited = |step: u32| self.visits.get(step as usize).copied().unwrap_or(0);
         let [step, other] = shown.steps;
@@ -92,34 +97,36 @@ const fn is_race(code: Code) -> bool {
     matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace | Code::GlobalMemoryRace)
 }
 
-/// Whether two accesses meet whatever the words are: where these are zeros, nobody may come there.
+/// Whether a race shows whatever the values are. Under values of zero there may be nothing to do, so two thirds of the
+/// launches are enough: of six, the two with zeros and with flags of zero may not reach it. An address that is computed from
+/// assumed values has to be wrong under all of them.
 fn always_meet(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let times = runs.iter().filter(|run| run.has(key)).count();
     let most = match shown.doubt {
-        None | Some(Doubt::Ways) => launch::MOST_SETS.div_ceil(3) * 2,
-        Some(Doubt::Address) => launch::MOST_SETS,
-        Some(Doubt::Count | Doubt::Addition | Doubt::Cluster) => return false,
+        None | Some(Doubt::Paths) => MOST_SETS.div_ceil(3) * 2,
+        Some(Doubt::Address) => MOST_SETS,
+        Some(Doubt::Count | Doubt::Addition | Doubt::Cluster | Doubt::Extent) => return false,
     };
     is_race(key.0)
-        && runs.len() == launch::MOST_SETS
+        && runs.len() == MOST_SETS
         && times >= most
         && runs.iter().all(|run| run.has(key) || !run.reaches(shown))
 }
 
-/// Whether all wait for the same phase of the same mbarrier, however many rounds the words let them go: it is not for
-/// these that they wait.
+/// Whether all wait for the same phase of the same mbarrier, however many iterations the values give: then these are not
+/// the cause. As many launches as for a race.
 fn always_hang(runs: &[Run], key: Key, shown: &Shown) -> bool {
     let Some(awaited) = shown.awaited else { return false };
     let is_same = |run: &Run| run.found().any(|(it, _, other)| it == key && other.awaited == Some(awaited));
     key.0 == Code::Deadlock
-        && shown.doubt == Some(Doubt::Ways)
-        && runs.len() == launch::MOST_SETS
-        && runs.iter().filter(|run| is_same(run)).count() >= launch::MOST_SETS.div_ceil(3) * 2
+        && shown.doubt == Some(Doubt::Paths)
+        && runs.len() == MOST_SETS
+        && runs.iter().filter(|run| is_same(run)).count() >= MOST_SETS.div_ceil(3) * 2
         && runs.iter().all(|run| is_same(run) || !run.reaches(shown) && !run.has(key))
 }
 
 /// Of what is due to the same bytes, the first.
-pub(super) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
+pub(crate) fn once_for_each_cause(found: Vec<(Diagnostic, Shown)>) -> Vec<(Diagnostic, Shown)> {
     let mut kept: Vec<(Diagnostic, Shown, u32)> = Vec::new();
     for (finding, shown) in found {
         let is_due = |(first, known, _): &&mut (Diagnostic, Shown, u32)| {
@@ -160,22 +167,30 @@ pub(super) fn is_settled(runs: &[Run]) -> bool {
         .all(|run| run.found().all(|(key, ..)| launches.iter().filter(|other| other.has(key)).count() > 1))
 }
 
-/// Races that show where all words are the same number, and may be due to that.
+/// Races that show where all values are the same number, and may be due to that.
 pub(super) fn doubted_races(runs: &[Run]) -> Vec<Key> {
     let found = runs.iter().flat_map(Run::found);
     found
-        .filter(|(key, _, shown)| is_race(key.0) && shown.doubt == Some(Doubt::Ways))
+        .filter(|(key, _, shown)| is_race(key.0) && shown.doubt == Some(Doubt::Paths))
         .map(|(key, ..)| key)
         .collect()
 }
 
-/// Adds the races to what is known that show under several launches in each of which one word is another number. What
-/// is in doubt has to show whichever word that is, in all that come there: then it is not for some that disagree.
-pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted: &[Key]) {
+/// Adds the races that show under several launches in each of which one value differs. A race in doubt has to show
+/// whichever value that is, in all runs that reach it: then values that disagree are not the cause.
+pub(super) fn add_races(
+    report: &mut KernelReport,
+    runs: &[(u64, Run)],
+    doubted: &[Key],
+    tried: &[TriedLaunch],
+    before: usize,
+) {
     let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
     let words: BTreeSet<u64> = runs.iter().map(|(word, _)| *word).collect();
     let counts = |run: &Run| run.is_a_launch() && !run.is_exhausted;
-    for (key, finding, shown) in runs.iter().flat_map(|(_, run)| run.found()) {
+    let showing =
+        runs.iter().enumerate().flat_map(|(index, (_, run))| run.found().map(move |it| (index, it)));
+    for (index, (key, finding, shown)) in showing {
         if found.iter().any(|(known, ..)| *known == key) {
             continue;
         }
@@ -186,7 +201,14 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
             && words.iter().all(shows_with)
             && runs.iter().all(|(_, run)| run.has(key) || !run.reaches(shown));
         if times > 1 && is_race_or_fence && shown.doubt.is_none() || always_shows {
-            found.push((key, finding.clone(), *shown));
+            let mut finding = finding.clone();
+            let number = before + index + 1;
+            add_note(
+                &mut finding,
+                &format!("in some assumed launches, first with {}", named(number, &tried[index])),
+            );
+            report.shown_by.get_or_insert(number);
+            found.push((key, finding, *shown));
         }
     }
     let found = once_for_each_cause(found.into_iter().map(|(_, finding, shown)| (finding, shown)).collect());
@@ -196,26 +218,39 @@ pub(super) fn add_races(report: &mut KernelReport, runs: &[(u64, Run)], doubted:
     report.verdict = verdict(&report.diagnostics, &report.reasons);
 }
 
-/// Adds to what is said of a finding.
-pub(super) fn add_note(finding: &mut Diagnostic, more: &str) {
-    finding.note = Some(match finding.note.take() {
-        Some(note) => format!("{note}; {more}"),
-        None => more.to_owned(),
-    });
+/// A launch that was tried, for a note.
+fn named(number: usize, tried: &TriedLaunch) -> String {
+    format!("`--launch-number {number}`: {}", tried.summary)
+}
+
+/// What a launch shows that was asked for: every finding counts.
+pub(super) fn alone(run: Run) -> KernelReport {
+    let Run { mut report, shown, .. } = run;
+    let found = once_for_each_cause(std::mem::take(&mut report.diagnostics).into_iter().zip(shown).collect());
+    report.diagnostics = found.into_iter().map(|(finding, _)| finding).collect();
+    report
 }
 
 /// What is known of the kernel; nothing if there were no runs.
-pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
+pub(super) fn together(
+    runs: Vec<Run>,
+    tried: &[TriedLaunch],
+    help: &dyn Fn(usize) -> String,
+) -> Option<KernelReport> {
     // What the kernel itself refuses is no launch of it.
-    if runs.iter().any(|run| !run.traps) {
-        runs.retain(|run| !run.traps);
-    }
+    let all_trap = runs.iter().all(|run| run.traps);
+    let kept = runs.into_iter().enumerate().filter(|(_, run)| all_trap || !run.traps);
+    let (numbers, mut runs): (Vec<usize>, Vec<Run>) = kept.map(|(index, run)| (index + 1, run)).unzip();
+    let mut shown_by = None;
+    let mut doubted_by = None;
+    // By code: the first launch that shows it.
+    let mut helps: FxHashMap<Code, usize> = FxHashMap::default();
     let is_sure = runs.iter().any(Run::is_a_launch);
     let counts = |run: &Run| !is_sure || run.is_a_launch();
     let mut found: Vec<(Key, Diagnostic, Shown)> = Vec::new();
     let mut reasons: Vec<Reason> = Vec::new();
     let mut left_out = 0;
-    for run in &runs {
+    for (number, run) in numbers.iter().zip(&runs) {
         left_out += usize::from(!counts(run));
         let before = found.len();
         for (key, finding, shown) in run.found() {
@@ -232,27 +267,46 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
             let is_enough = runs.iter().filter(|run| counts(run)).all(|run| run.has(key))
                 || times > 1 && !matches!(key.0, Code::Deadlock | Code::TransactionMismatch)
                 || matches!(key.0, Code::ProxyFenceMissing | Code::TensorMemoryUnallocated);
+            // A number of one is what is left where larger ones make too much work, not what a program passes.
+            let is_passed = |run: &Run| run.hypothesis.as_ref().is_none_or(|it| it.assumption.number > 1);
+            let is_enough = is_enough && runs.iter().any(|run| run.has(key) && is_passed(run));
             let is_sound = is_sure == run.is_a_launch() && is_enough;
             if !is_denied && !is_doubtful && (is_sound || always_meet) {
                 let mut finding = finding.clone();
-                if !run.leading.is_empty() {
+                // The one that is printed anyway needs no number.
+                if !run.leading.is_empty() || shown_by.is_some_and(|first| first != *number) {
                     let all = runs.iter().filter(|run| counts(run) || run.has(key)).count();
                     let showing = runs.iter().filter(|run| run.has(key)).count();
                     let times = if showing == all { "all".to_owned() } else { format!("{showing} of {all}") };
-                    add_note(&mut finding, &format!("in {times} assumed launches, first with {}", run.under));
+                    let launch =
+                        tried.get(number - 1).map_or_else(String::new, |tried| named(*number, tried));
+                    add_note(&mut finding, &format!("in {times} assumed launches, first with {launch}"));
                 }
+                shown_by.get_or_insert(*number);
                 found.push((key, finding, *shown));
                 continue;
             }
+            doubted_by.get_or_insert(*number);
             let code = finding.code;
             let what = &finding.primary.message;
-            let text = match shown.doubt {
-                Some(why) => {
-                    format!("{code} shows under some values of the parameters only, as {why}: {what}")
-                }
-                None => format!("{code} shows under some values of the parameters only: {what}"),
+            let why = match shown.doubt {
+                Some(why) => why.to_string(),
+                None => "the others reach this and do not show it".to_owned(),
             };
-            reasons.push(Reason { span: Some(finding.primary.span), text });
+            let (showing, all) = (runs.iter().filter(|run| run.has(key)).count(), runs.len());
+            let text = format!(
+                "{code} in {showing} of {all} assumed launches may come from the assumptions ({why}): {what}"
+            );
+            // Several bytes at one instruction are one reason.
+            let is_known = |known: &&Reason| {
+                known.span == Some(finding.primary.span) && known.text.starts_with(&code.to_string())
+            };
+            if reasons.iter().any(|known| is_known(&known)) {
+                continue;
+            }
+            let first = *helps.entry(code).or_insert(*number);
+            let help = Some(help(first));
+            reasons.push(Reason { span: Some(finding.primary.span), text, help });
         }
         if counts(run) {
             reasons.extend(run.report.reasons.iter().cloned());
@@ -275,14 +329,16 @@ pub(super) fn together(mut runs: Vec<Run>) -> Option<KernelReport> {
     }
     let mut report = runs.swap_remove(first).report;
     if left_out > 0 {
-        let launches = if left_out == 1 { "launch is" } else { "launches are" };
-        report.assumed.push(format!("that {left_out} {launches} none, as words that are assumed disagree"));
+        let launches =
+            if left_out == 1 { "one launch does".to_owned() } else { format!("{left_out} launches do") };
+        report.assumed.push(format!("{launches} not count, as the assumed values disagree"));
     }
     let verdict = verdict(&found, &unique);
     Some(KernelReport {
         verdict,
         diagnostics: found,
         reasons: unique,
+        shown_by: shown_by.or(doubted_by),
         warp_instructions,
         operations,
         ..report

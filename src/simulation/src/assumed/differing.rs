@@ -1,21 +1,26 @@
-//! Launches in which a number is smaller than the others.
+//! Launches in which one value is smaller than the others.
 //!
-//! The sets of what is assumed have one number for all words of the parameters, as words of which each role has its own
-//! have to agree. A role that has a part of its work whenever it has done so many steps has a single part then: what goes
-//! wrong with the next one does not show. So where nothing shows, each word that chooses ways is a few in turn. Words may
-//! have to agree, so that not every such launch exists: two have to show that two accesses meet, and in these all
-//! that is wrong has to be chosen by the same words; or all have to show it, and those in which all words are the same.
+//! An assumed launch has one number for all values of the parameters, as values that different warps read have to agree. A
+//! warp that does a part of its work after every so many steps has a single part then: what goes wrong with the second part
+//! does not show. So if nothing is found, each value that chooses paths is small in turn. Values may have to agree, so that
+//! not every such launch exists. Two launches have to show a race, and in these the same values choose the paths of all
+//! warps that take part; or all launches have to show it, those with equal values included.
 
 use std::collections::BTreeSet;
 
-use super::launch::{Assumption, LaunchError, LaunchFile};
-use super::machine::Extents;
-use super::{Kernel, KernelReport, Open, Run, Settings, judged};
+use super::generator::Open;
+use super::hypothesis::Assumption;
+use super::judgement;
+use crate::launch::{LaunchError, LaunchFile};
+use crate::machine::Extents;
+use crate::report::TriedLaunch;
+use crate::run::Run;
+use crate::{Kernel, KernelReport, Settings};
 
-/// The sets, how much smaller their numbers are, and the number that the one word gets.
-/// Steps are often of 128, 64 or 32 elements: a word that counts them agrees with another one in one of these.
+/// The launches, how much smaller their numbers are, and the number that the one value gets.
+/// Steps are often of 128, 64 or 32 elements: a value that counts them agrees with another one in one of these.
 const TRIED: [(usize, u64, u64); 3] = [(1, 1, 2), (2, 2, 3), (3, 1, 4)];
-/// Words that are tried.
+/// Values that are tried: three launches each, as many as 18, within a third of the budget.
 const MOST_WORDS: usize = 6;
 /// Which part of the budget a launch has.
 const PART: u64 = 64;
@@ -26,8 +31,9 @@ impl Kernel<'_> {
         &self,
         (shape, is_open): (&LaunchFile, Open),
         settings: &Settings,
-        (leading, doubted): (&BTreeSet<u64>, &[judged::Key]),
+        (leading, doubted): (&BTreeSet<u64>, &[judgement::Key]),
         report: &mut KernelReport,
+        tried: &mut Vec<TriedLaunch>,
     ) -> Result<(), LaunchError> {
         if leading.len() < 2 {
             return Ok(());
@@ -49,7 +55,9 @@ impl Kernel<'_> {
                 }
             }
         }
-        judged::add_races(report, &runs, doubted);
+        let before = tried.len();
+        tried.extend(self.tried(runs.iter().map(|(_, run)| run)));
+        judgement::add_races(report, &runs, doubted, &tried[before..], before);
         Ok(())
     }
 }
