@@ -299,3 +299,83 @@ fn block_scaled_multiplies() {
         compare(name, &run(name, module, &launch, &files), &wanted, BF16);
     }
 }
+
+/// A significand of one or more and below two (or zero), as an integer over 2^`fraction`, and an exponent.
+#[derive(Clone, Copy)]
+struct Term {
+    significand: i64,
+    fraction: u32,
+    exponent: i32,
+}
+
+/// The bits of a fused sum, as docs/numbers.md says it: all terms are cut towards zero to 25 bits below the largest
+/// exponent, added, and the sum is cut to single precision.
+fn fused(terms: &[Term]) -> f64 {
+    let largest = terms.iter().map(|it| if it.significand == 0 { -133 } else { it.exponent }).max().unwrap();
+    let sum: i128 = terms
+        .iter()
+        .map(|it| {
+            let by = 25 + it.exponent - largest - it.fraction as i32;
+            let magnitude = i128::from(it.significand.unsigned_abs());
+            let cut = if by >= 0 { magnitude << by } else { magnitude.checked_shr(by.unsigned_abs()).unwrap_or(0) };
+            if it.significand < 0 { -cut } else { cut }
+        })
+        .sum();
+    let bits = 128 - sum.unsigned_abs().leading_zeros();
+    let dropped = bits.saturating_sub(24);
+    let kept = sum.unsigned_abs() >> dropped;
+    let value = kept as f64 * 2_f64.powi(dropped as i32 + largest - 25);
+    if sum < 0 { -value } else { value }
+}
+
+/// Numbers with all bits of their fractions, whose sums are not exact: the bits are those of one fused sum for each
+/// multiply, not of sums one after the other.
+#[test]
+fn the_bits_of_inexact_sums() {
+    let (m, n, k, name) = (128, 32, 64, "gemm_bf16_negated_128x32");
+    let mut random = Random(4);
+    let mut matrix = |rows: usize| -> Vec<f64> {
+        (0..rows * k)
+            .map(|_| {
+                let (fraction, power) = (random.below(128) as f64, random.below(9) as i32 - 6);
+                let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
+                sign * (128.0 + fraction) / 128.0 * 2_f64.powi(power)
+            })
+            .collect()
+    };
+    let (a, b) = (matrix(m), matrix(n));
+    let launch = format!(
+        "grid = [1]\ndynamic_smem = 230000\n{}{}[[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}",
+        map("a.bin", BF16, [k, m], [64, 128], "128B"),
+        map("b.bin", BF16, [k, n], [64, n], "128B"),
+        m * n * 4,
+        numbers(&[m, n, 1])
+    );
+    let files = [("a.bin", BF16.bytes(&a)), ("b.bin", BF16.bytes(&b))];
+    let result = run(name, "gemm_f16_tma_sm100a.ptx", &launch, &files);
+    let split = |value: f64, fraction: u32| {
+        let exponent = value.abs().log2().floor() as i32;
+        (((value / 2_f64.powi(exponent)) * f64::from(1 << fraction)) as i64, exponent)
+    };
+    let mut differs_from_plain = 0;
+    for (at, bytes) in result.chunks(4).enumerate() {
+        let (a, b) = (&a[at / n * k..][..k], &b[at % n * k..][..k]);
+        let mut d = 0.0;
+        for step in 0..k / 16 {
+            let mut terms: Vec<Term> = (step * 16..step * 16 + 16)
+                .map(|at| {
+                    let ((a, a_exponent), (b, b_exponent)) = (split(-a[at], 7), split(b[at], 7));
+                    Term { significand: a * b, fraction: 14, exponent: a_exponent + b_exponent }
+                })
+                .collect();
+            let (significand, exponent) = if d == 0.0 { (0, 0) } else { split(d, 23) };
+            terms.push(Term { significand, fraction: 23, exponent });
+            d = fused(&terms);
+        }
+        let bits = u32::from_le_bytes(bytes.try_into().unwrap());
+        assert_eq!(bits, F32.encode(d), "row {}, column {}", at / n, at % n);
+        let plain: f32 = a.iter().zip(b).fold(0.0, |sum, (a, b)| (-*a as f32).mul_add(*b as f32, sum));
+        differs_from_plain += u32::from(plain.to_bits() != bits);
+    }
+    assert!(differs_from_plain > 1_000, "{differs_from_plain}");
+}

@@ -152,6 +152,7 @@ impl Machine<'_> {
         let shared = &ctas[cta as usize].shared;
         let len = boxed.extent().min(1 << 20) as usize;
         if !global.may_be_known(boxed.base) && (reduced || !shared.is_partly_known(offset.into(), len)) {
+            global.lose(boxed.base);
             return;
         }
         let Some(coordinates) = &boxed.coordinates else { return };

@@ -480,6 +480,14 @@ impl Global {
         }
     }
 
+    /// Something that is not known is written to the buffer at an address.
+    pub(crate) fn lose(&mut self, address: u64) {
+        let step = self.step;
+        if let Ok((index, at)) = self.locate(address, 0) {
+            self.buffers[index].lost.get_or_insert((step, at));
+        }
+    }
+
     /// The step that first wrote something to a buffer that is not known, and where in it.
     pub(crate) fn lost(&self, address: u64) -> Option<(u32, u64)> {
         self.buffers[self.locate(address, 0).ok()?.0].lost
