@@ -3,6 +3,8 @@
 //! The elements are small numbers whose sums are exact, so that results are equal or wrong. A swizzle, a stride, a
 //! layout of Tensor Memory or a scale that is misread gives other sums.
 
+#![allow(clippy::many_single_char_names, reason = "matrices and their sizes are called so")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +38,7 @@ impl Type {
             return sign;
         }
         let power = (value.abs().log2().floor() as i32).max(1 - bias);
-        let scaled = value.abs() * 2_f64.powi(self.fraction as i32 - power);
+        let scaled = value.abs() * 2_f64.powi(self.fraction.cast_signed() - power);
         // A carry goes into the exponent by itself; a subnormal number has none.
         let kept = scaled.round_ties_even() as u32;
         sign | if kept >> self.fraction == 0 {
@@ -315,16 +317,17 @@ fn fused(terms: &[Term]) -> f64 {
     let sum: i128 = terms
         .iter()
         .map(|it| {
-            let by = 25 + it.exponent - largest - it.fraction as i32;
+            let by = 25 + it.exponent - largest - it.fraction.cast_signed();
             let magnitude = i128::from(it.significand.unsigned_abs());
-            let cut = if by >= 0 { magnitude << by } else { magnitude.checked_shr(by.unsigned_abs()).unwrap_or(0) };
+            let cut =
+                if by >= 0 { magnitude << by } else { magnitude.checked_shr(by.unsigned_abs()).unwrap_or(0) };
             if it.significand < 0 { -cut } else { cut }
         })
         .sum();
     let bits = 128 - sum.unsigned_abs().leading_zeros();
     let dropped = bits.saturating_sub(24);
     let kept = sum.unsigned_abs() >> dropped;
-    let value = kept as f64 * 2_f64.powi(dropped as i32 + largest - 25);
+    let value = kept as f64 * 2_f64.powi(dropped.cast_signed() + largest - 25);
     if sum < 0 { -value } else { value }
 }
 

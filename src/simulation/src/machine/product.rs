@@ -165,7 +165,7 @@ impl Product {
     pub(super) fn a_in(self, (lane, column): (u32, u32), (bits, container): (u32, u32)) -> Option<Self> {
         // How less than 8 bits lie in their byte is not said.
         let is_plain = bits == container || self.arithmetic.a == Format::Tf32;
-        is_plain.then(|| Self { a: Source::Tensor { lane, column, bits: container }, ..self })
+        is_plain.then_some(Self { a: Source::Tensor { lane, column, bits: container }, ..self })
     }
 
     /// With B in shared memory.
@@ -248,7 +248,7 @@ impl Product {
             (_, Some(ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32) | None) => 2,
         };
         let fits = id_a + count <= 4 && id_b + count <= 4 && self.arithmetic.scale.is_some();
-        fits.then(|| Self { scales: Some(Scales { count, a: (a, id_a), b: (b, id_b) }), ..self })
+        fits.then_some(Self { scales: Some(Scales { count, a: (a, id_a), b: (b, id_b) }), ..self })
     }
 
     /// The scale factors of rows of A or columns of B: 32 of them lie in the lanes of a column, the next in the next
@@ -303,7 +303,7 @@ impl Product {
                     let of_a = self.read_scales(cells, scales.a, rows, 0);
                     [of_a, self.read_scales(cells, scales.b, columns_of_part, part)]
                 });
-                parts.push(self.part(a, &b, scales, columns, (index, *cta), lanes, cells));
+                parts.push(self.part(a, &b, scales.as_ref(), columns, (index, *cta), lanes, cells));
             }
         }
         parts
@@ -315,7 +315,7 @@ impl Product {
         &self,
         a: &Elements,
         b: &Elements,
-        scales: Option<[Elements; 2]>,
+        scales: Option<&[Elements; 2]>,
         columns: Range<u32>,
         (index, cta): (usize, u32),
         lanes: Vec<u32>,
@@ -329,7 +329,7 @@ impl Product {
             rows.fold(0, |all, (_, lane)| all | 1_u128 << lane)
         };
         let left_alone = self.disabled[index];
-        let is_lost = |which: usize, at: usize| scales.as_ref().is_some_and(|scales| scales[which].lost[at]);
+        let is_lost = |which: usize, at: usize| scales.is_some_and(|scales| scales[which].lost[at]);
         let computed = of_rows(&|row| !a.lost[row] && !is_lost(0, row)) & !left_alone;
         let mut values = vec![0; lanes.len() * count];
         let mut known = Vec::with_capacity(count);
@@ -348,7 +348,7 @@ impl Product {
         }
         let codes = &b.codes[columns.start * k..columns.end * k];
         let is_any_known = known.iter().any(|(here, _)| *here != 0);
-        let scales = scales.as_ref().map_or((&[][..], &[][..]), |[a, b]| (&a.codes, &b.codes));
+        let scales = scales.map_or((&[][..], &[][..]), |[a, b]| (&a.codes, &b.codes));
         let codes_of_a = Codes::new(lanes.len(), self.k_of_a() as usize, &a.codes).scaled(scales.0);
         let a = match &a.indices {
             Some(indices) => codes_of_a.selecting(indices),
@@ -356,7 +356,9 @@ impl Product {
         };
         let b = Codes::new(count, k, codes).scaled(scales.1);
         if !is_any_known || self.execute(&a, &b, &mut values).is_err() {
-            known.iter_mut().for_each(|(here, _)| *here = 0);
+            for (here, _) in &mut known {
+                *here = 0;
+            }
         }
         Part { cta, column: self.d.1, lanes, values, known }
     }

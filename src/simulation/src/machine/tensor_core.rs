@@ -154,7 +154,9 @@ impl Machine<'_> {
                     Vec::new()
                 };
                 self.mark_written(&writes);
-                parts.iter().for_each(|part| self.put_part(part));
+                for part in &parts {
+                    self.put_part(part);
+                }
                 if let Effect::Rows(place, shape, column) = effect {
                     self.copy_rows(&writes, place, shape, column);
                 }
