@@ -91,7 +91,8 @@ fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
 
 /// Runs a kernel: the bytes that it leaves in `c`.
 fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let directory: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(name);
+    let directory: PathBuf =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(format!("{module}.{name}"));
     fs::create_dir_all(&directory).unwrap();
     for (file, bytes) in files {
         fs::write(directory.join(file), bytes).unwrap();
@@ -381,4 +382,102 @@ fn the_bits_of_inexact_sums() {
         differs_from_plain += u32::from(plain.to_bits() != bits);
     }
     assert!(differs_from_plain > 1_000, "{differs_from_plain}");
+}
+
+/// What Triton makes of a matrix multiply: pointers, tensor maps made on the device, roles of warps, a cluster of two.
+#[test]
+fn multiplies_of_triton() {
+    let mut random = Random(5);
+    let cases = [
+        ("triton_matmul_fp16_sm100a.ptx", "matmul", F16, [256, 128, 192], 2, 1),
+        ("triton_matmul_persistent_sm100a.ptx", "matmul_descriptors", F16, [256, 256, 128], 2, 1),
+        ("triton_matmul_warp_specialized_sm100a.ptx", "matmul_descriptors", BF16, [256, 256, 128], 2, 1),
+        ("triton_matmul_cluster_sm103a.ptx", "matmul_descriptors", F16, [256, 128, 128], 2, 2),
+    ];
+    for (module, name, ty, [m, n, k], grid, cluster) in cases {
+        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
+        let buffer =
+            |bytes: usize, rest: &str| format!("[[arg]]\ntype = \"buffer\"\nbytes = {bytes}\n{rest}\n");
+        let strides = if name == "matmul" { numbers(&[k, k, n]) } else { String::new() };
+        let launch = format!(
+            "grid = [{grid}]\ncluster = [{cluster}]\ndynamic_smem = 230000\n{}{}{}{}{strides}{}{}",
+            buffer(m * k * 2, "data = \"a.bin\""),
+            buffer(n * k * 2, "data = \"b.bin\""),
+            buffer(m * n * 2, "out = \"c.bin\""),
+            numbers(&[m, n, k]),
+            buffer(1 << 20, ""),
+            buffer(1 << 20, "")
+        );
+        let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
+        compare(module, &run(name, module, &launch, &files), &product(&a, &b, k), ty);
+    }
+}
+
+/// A sparse A: of four numbers two, of two one, of eight two pairs, as the metadata says.
+#[test]
+fn sparse_multiplies() {
+    let mut random = Random(6);
+    // The kernel, the type, D, N, how many numbers a choice is among, and the bits of metadata of a row.
+    let cases = [
+        ("gemm_sparse_f16_128x128", F16, F16, 128, 4, 32),
+        ("gemm_sparse_tf32_128x64", F32, F32, 64, 2, 32),
+        ("gemm_sparse_e4m3_128x128", E4M3, BF16, 128, 4, 64),
+        ("gemm_sparse_s8_128x128", S8, Type { bits: 32, ..S8 }, 128, 4, 64),
+    ];
+    for (name, ty, d, n, among, of_row) in cases {
+        let (m, steps) = (128, 4);
+        let packed = 1024 / ty.bits as usize;
+        let k = 2 * packed;
+        let (chosen, b) = (random.matrix(m, packed, ty), random.matrix(n, k, ty));
+        let mut a = vec![0.0; m * k];
+        // By lane and column: 32 bits.
+        let columns = steps * of_row / 32;
+        let mut cells = vec![0_u32; 128 * columns];
+        let chunks = k / among;
+        for (row, chunk) in (0..m).flat_map(|row| (0..chunks).map(move |chunk| (row, chunk))) {
+            let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+            let (first, second) = if among == 2 {
+                [(0, 1), (2, 3)][random.below(2) as usize]
+            } else {
+                pairs[random.below(6) as usize]
+            };
+            let kept = &chosen[row * packed + chunk * among / 2..];
+            let at = row * k + chunk * among;
+            if among == 2 {
+                a[at + first / 2] = kept[0];
+            } else {
+                (a[at + first], a[at + second]) = (kept[0], kept[1]);
+            }
+            let (step, bit) = (chunk * 4 / of_row, chunk * 4 % of_row);
+            let (lane, column, bit) = if of_row == 64 {
+                (row, step * 2 + bit / 32, bit % 32)
+            } else {
+                (row / 16 * 16 + row % 8 + bit / 16 * 8, step, bit % 16 + row / 8 % 2 * 16)
+            };
+            cells[lane * columns + column] |= ((first | second << 2) as u32) << bit;
+        }
+        // Sixteen bytes of each row, then the next sixteen.
+        let metadata: Vec<u8> = (0..columns)
+            .step_by(4)
+            .flat_map(|from| (0..128).map(move |lane| lane * columns + from))
+            .flat_map(|at| cells[at..at + 4].iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>())
+            .collect();
+        let field = |rest: &str| format!("[[arg.fields]]\n{rest}\n");
+        let buffer = |bytes: usize, rest: &str| field(&format!("type = \"buffer\"\nbytes = {bytes}\n{rest}"));
+        let number = |value: usize| field(&format!("type = \"i32\"\nvalue = {value}"));
+        let launch = format!(
+            "grid = [1]\ndynamic_smem = 232000\n{}{}[[arg]]\ntype = \"struct\"\n{}{}{}{}{}{}{}",
+            map("a.bin", ty, [packed, m], [packed, m], "128B"),
+            map("b.bin", ty, [k, n], [packed, n], "128B"),
+            buffer(metadata.len(), "data = \"metadata.bin\""),
+            buffer(16, ""),
+            buffer(16, ""),
+            buffer(m * n * d.bits as usize / 8, "out = \"c.bin\""),
+            number(m),
+            number(n),
+            number(1)
+        );
+        let files = [("a.bin", ty.bytes(&chosen)), ("b.bin", ty.bytes(&b)), ("metadata.bin", metadata)];
+        compare(name, &run(name, "gemm_sparse_sm100a.ptx", &launch, &files), &product(&a, &b, k), d);
+    }
 }
