@@ -245,6 +245,8 @@ pub(crate) struct Machine<'p> {
     descriptors: descriptors::Judged,
     /// Steps in which several threads of a warp gave the tensor core something at once.
     many: FxHashSet<u32>,
+    /// Products that multiplies have computed.
+    products: u64,
     /// How often something happened that others can notice.
     epoch: u64,
     executed: u64,
@@ -288,6 +290,8 @@ const MOST_FOR_CALLS: usize = 1 << 29;
 const MOST_FINDINGS: usize = 100;
 /// Waits of a strand that may give up while nothing happens: it may wait for several things in turn.
 const MOST_IN_VAIN: u32 = 8;
+/// Products of a multiply that take as long as a warp instruction.
+const PRODUCTS: u64 = 512;
 /// Steps that a strand goes before others do.
 const TURN: u32 = 256;
 
@@ -347,6 +351,7 @@ impl<'p> Machine<'p> {
             unseen: FxHashMap::default(),
             has_open_copies: false,
             masks: BTreeMap::new(),
+            products: 0,
             granted: shape.index + 1,
             messages: order::Messages::default(),
             lane_agents: FxHashMap::default(),
@@ -581,7 +586,7 @@ impl<'p> Machine<'p> {
     fn is_exhausted(&self) -> bool {
         /// What an operation costs, in instructions.
         const OPERATION: u64 = 16;
-        self.executed + OPERATION * self.next_operation > self.budget
+        self.executed + OPERATION * self.next_operation + self.products / PRODUCTS > self.budget
     }
 
     fn go_on(&mut self) -> Result<Advance, Stop> {

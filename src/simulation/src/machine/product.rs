@@ -89,7 +89,19 @@ pub(super) struct Part {
     pub(super) known: Vec<(u128, u128)>,
 }
 
+impl Part {
+    /// Whether some of its values are known.
+    pub(super) fn is_computed(&self) -> bool {
+        self.known.iter().any(|(known, _)| *known != 0)
+    }
+}
+
 impl Product {
+    /// How many products of elements are added.
+    pub(super) fn products(&self) -> u64 {
+        u64::from(self.layout.m) * u64::from(self.n) * u64::from(self.k)
+    }
+
     /// What a multiply computes; nothing if that is not computed here.
     pub(super) fn new(
         multiply: &Multiply,

@@ -65,6 +65,16 @@ pub(super) enum Effect {
     Rows(Place, (CpShape, Option<WarpMulticast>), u32),
 }
 
+impl Effect {
+    /// How many products it takes.
+    fn products(&self) -> u64 {
+        match self {
+            Self::Product(product) => product.products(),
+            Self::Unknown | Self::Rows(..) => 0,
+        }
+    }
+}
+
 /// The copies that a multiply reads are over before it, and it is over before the next copies: how many
 /// columns scales and metadata take depends on much, so each multiply that has some reads all of them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,6 +164,9 @@ impl Machine<'_> {
                     Vec::new()
                 };
                 self.mark_written(&writes);
+                if parts.iter().any(Part::is_computed) {
+                    self.products += effect.products();
+                }
                 for part in &parts {
                     self.put_part(part);
                 }
