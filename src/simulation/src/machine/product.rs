@@ -278,8 +278,20 @@ impl Product {
         all
     }
 
-    /// What the cells of D hold afterwards.
-    pub(super) fn compute(&self, ctas: &[Cta]) -> Vec<Part> {
+    /// What the cells of D hold afterwards; nothing if none of that is known. `matrices` are the bytes of shared memory
+    /// that it reads, as CTAs, starts and ends.
+    pub(super) fn compute(
+        &self,
+        ctas: &[Cta],
+        mut matrices: impl Iterator<Item = (u32, u32, u32)>,
+    ) -> Vec<Part> {
+        // Where nothing of an operand is known, as where a launch says nothing of its arrays.
+        let is_lost = |(cta, start, end): (u32, u32, u32)| {
+            !ctas[cta as usize].shared.is_partly_known(start.into(), (end - start) as usize)
+        };
+        if self.disabled == [0; 2] && matrices.any(is_lost) && self.ctas.len() == 1 {
+            return Vec::new();
+        }
         let (rows, k, k_of_a) = (self.layout.rows(), self.k, self.k_of_a());
         let columns_of_cta = self.n / self.layout.ctas();
         let columns_of_part = self.n / self.layout.parts();

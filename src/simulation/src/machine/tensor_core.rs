@@ -159,7 +159,8 @@ impl Machine<'_> {
                 let access = Access { does: Some(how), ..access };
                 self.visit_tensor(access, &operation.clock, &writes);
                 let parts = if let Effect::Product(product) = &effect {
-                    product.compute(&self.ctas)
+                    let matrices = shared.iter().map(|(cta, matrix, _)| (*cta, matrix.start, matrix.end));
+                    product.compute(&self.ctas, matrices)
                 } else {
                     Vec::new()
                 };

@@ -27,6 +27,8 @@ pub(super) struct Unsynchronised {
     stores: Vec<Store>,
     /// What arrivals of other lanes did not release.
     withheld: SmallVec<[Withheld; 1]>,
+    /// The lanes that last released all of it, if nothing was stored since.
+    released_by: Option<u32>,
 }
 
 /// What a lane has stored.
@@ -57,6 +59,7 @@ impl Unsynchronised {
     pub(super) fn store(&mut self, lane: usize, place: (u32, u32, u32), step: u32) {
         if self.stores.len() < MOST {
             let known_to = 1 << lane;
+            self.released_by = None;
             self.stores.push(Store { place, step, known_to, is_released: false, is_withheld: false });
         }
     }
@@ -95,7 +98,13 @@ impl Machine<'_> {
     /// What an arrival of some lanes of a warp releases, if that is not all that the warp knows.
     pub(super) fn released_by(&mut self, strand: &Strand, lanes: u32) -> Option<Clock> {
         let own = &mut self.warps[strand.warp as usize].unsynchronised;
-        if own.stores.is_empty() {
+        // An instruction of a whole warp arrives lane by lane.
+        if own.stores.is_empty() || own.released_by == Some(lanes) {
+            return None;
+        }
+        if own.withheld.is_empty() && own.stores.iter().all(|store| store.known_to & lanes != 0) {
+            own.stores.iter_mut().for_each(|store| store.is_released = true);
+            own.released_by = Some(lanes);
             return None;
         }
         // Where all store the same, one is as good as the others.

@@ -132,13 +132,16 @@ pub(super) fn run(runs: usize, once: bool) -> Result<bool> {
         );
     };
     // 128 x 256 x 1024: 16 steps of 64.
-    let gemm = fixture(GEMM, &[("384", "1024")])?;
+    let gemm = fixture(GEMM, &[("384", "1024"), ("value = 6\n", "value = 16\n")])?;
     show("GEMM 128x256x64, 16 K-steps, one CTA", one_core.install(|| gemm.seconds(runs, false))?);
     // 8 blocks of 128 keys for two tiles of 128 queries.
     let attention = fixture(ATTENTION, &[("value = 4\n", "value = 8\n")])?;
     show("attention forward, 8 KV blocks, one CTA", one_core.install(|| attention.seconds(runs, false))?);
     show("GEMM by a pair of CTAs", one_core.install(|| pair.seconds(runs, false))?);
-    let grid = fixture(GEMM, &[("384", "1024"), ("grid = [1, 1, 1]", "grid = [8, 1, 1]")])?;
+    let grid = fixture(
+        GEMM,
+        &[("384", "1024"), ("value = 6\n", "value = 16\n"), ("grid = [1, 1, 1]", "grid = [8, 1, 1]")],
+    )?;
     let alone = one_core.install(|| grid.seconds(runs, true))?;
     let together = two_cores.install(|| grid.seconds(runs, true))?;
     let factor = alone.0.clock / together.0.clock;
