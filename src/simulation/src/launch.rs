@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::array::{self, Dtype, Form, OutFile};
 use super::program::Parameter;
-use super::tensor_map::{Interleave, Swizzle, TensorMap};
+use super::tensor_map::{ElementType, Interleave, Swizzle, TensorMap};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
 use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
@@ -275,20 +275,6 @@ fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchEr
         return Err(LaunchError(format!("`{what}` is one to three numbers greater than 0")));
     }
     Ok(Some(std::array::from_fn(|axis| given.get(axis).copied().unwrap_or(1))))
-}
-
-/// Bits of a tensor's element in global and in shared memory.
-fn element_bits(name: &str) -> Option<(u32, u32)> {
-    Some(match name {
-        "u8" | "s8" | "b8" | "e4m3" | "e5m2" | "f8" | "ue8m0" => (8, 8),
-        "u16" | "s16" | "b16" | "f16" | "bf16" => (16, 16),
-        "u32" | "s32" | "b32" | "f32" | "tf32" => (32, 32),
-        "u64" | "s64" | "b64" | "f64" => (64, 64),
-        "b4x16" | "e2m1" => (4, 4),
-        "b4x16_p64" => (4, 8),
-        "b6x16_p32" => (6, 8),
-        _ => return None,
-    })
 }
 
 impl Launch {
@@ -668,7 +654,7 @@ fn tensor_map(
 ) -> Result<Argument, LaunchError> {
     let missing = |what: &str| LaunchError(format!("a tensor map has `{what}`"));
     let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
-    let (element_bits, shared_bits) = element_bits(element)
+    let element_type = ElementType::named(element)
         .ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
     let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
     let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
@@ -679,7 +665,7 @@ fn tensor_map(
         return Err(LaunchError("`box` has as many dimensions as `dims`, each 1 to 256".to_owned()));
     }
     let mut strides = Vec::new();
-    let mut bytes = u64::from(dims[0]) * u64::from(element_bits) / 8;
+    let mut bytes = u64::from(dims[0]) * u64::from(element_type.bits()) / 8;
     for dim in &dims[1..] {
         strides.push(bytes);
         bytes = bytes.saturating_mul(u64::from(*dim));
@@ -711,14 +697,13 @@ fn tensor_map(
     let (data, form) = reading.contents(given)?;
     let form = form.or_else(|| {
         // As NumPy has it, where the elements are whole bytes and lie one behind the other.
-        let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_bits)?;
+        let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_type.bits())?;
         let shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
         Some(Form { dtype, shape })
     });
     reading.write(given, form, bytes)?;
     let map = TensorMap {
-        element_bits,
-        shared_bits,
+        element: element_type,
         base: 0,
         dims,
         strides,

@@ -34,6 +34,7 @@ mod places;
 mod product;
 mod races;
 mod recording;
+mod reduction;
 mod step;
 mod tensor;
 mod tensor_core;

@@ -393,7 +393,7 @@ pub(crate) enum Action {
         barrier: Address,
         registers: Slice,
         bytes: u8,
-        operator: Option<(ReductionOperator, Type)>,
+        reduction: Option<Reduction>,
     },
     Bulk(Box<Bulk>),
     BulkCommit,
@@ -556,13 +556,21 @@ pub(crate) enum Scope {
     Wide,
 }
 
+/// What an atomic operation or a reduction does to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) operator: ReductionOperator,
+    pub(crate) ty: Type,
+    /// Whether subnormal numbers stay what they are: `.noftz`.
+    pub(crate) noftz: bool,
+}
+
 /// `atom`, `red`
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) space: Where,
     pub(crate) address: Address,
-    pub(crate) operator: ReductionOperator,
-    pub(crate) ty: Type,
+    pub(crate) reduction: Reduction,
     pub(crate) bytes: u8,
     pub(crate) sources: Slice,
     pub(crate) destinations: Slice,
@@ -622,8 +630,8 @@ pub(crate) struct Bulk {
     pub(crate) mask: Option<Operand>,
     /// Which bytes of each 16 it writes.
     pub(crate) byte_mask: Option<Operand>,
-    /// Whether it computes something with what is there.
-    pub(crate) reduces: bool,
+    /// What it computes with what is there, and the type; that of a tensor copy is in the tensor map.
+    pub(crate) reduces: Option<(ReductionOperator, Option<Type>)>,
     pub(crate) tensor: Option<TensorCopy>,
 }
 

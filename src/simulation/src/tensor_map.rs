@@ -63,34 +63,113 @@ const INTERLEAVES: [Interleave; 3] = [Interleave::None, Interleave::Bytes16, Int
 pub const BYTES: usize = 128;
 const MAGIC: [u8; 8] = *b"ptxtcmap";
 
-/// Bits of an element in global and in shared memory, by the number that `tensormap.replace` has for
-/// its type.
-const ELEMENT_BITS: [(u8, u8); 16] = [
-    (8, 8),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (64, 64),
-    (64, 64),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (64, 64),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (4, 4),
-    (4, 8),
-    (6, 8),
+/// The type of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementType {
+    /// Bytes: also what has eight bits in one.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    S32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    S64,
+    /// Half precision.
+    F16,
+    /// Single precision.
+    F32,
+    /// The same, whose reductions flush subnormal numbers to zero.
+    F32Ftz,
+    /// Double precision.
+    F64,
+    /// The upper half of a single.
+    Bf16,
+    /// Singles of 19 bits.
+    Tf32,
+    /// The same, whose reductions flush subnormal numbers to zero.
+    Tf32Ftz,
+    /// Four bits, as dense in shared memory.
+    B4x16,
+    /// Four bits, of which 16 take 16 bytes of shared memory.
+    B4x16P64,
+    /// Six bits, of which 16 take 16 bytes of shared memory.
+    B6x16P32,
+}
+
+/// By the number that `tensormap.replace` has for the type.
+const ELEMENT_TYPES: [ElementType; 16] = [
+    ElementType::U8,
+    ElementType::U16,
+    ElementType::U32,
+    ElementType::S32,
+    ElementType::U64,
+    ElementType::S64,
+    ElementType::F16,
+    ElementType::F32,
+    ElementType::F32Ftz,
+    ElementType::F64,
+    ElementType::Bf16,
+    ElementType::Tf32,
+    ElementType::Tf32Ftz,
+    ElementType::B4x16,
+    ElementType::B4x16P64,
+    ElementType::B6x16P32,
 ];
+
+impl ElementType {
+    /// The type that a launch file names.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "u8" | "s8" | "b8" | "e4m3" | "e5m2" | "f8" | "ue8m0" => Self::U8,
+            "u16" | "s16" | "b16" => Self::U16,
+            "u32" | "b32" => Self::U32,
+            "s32" => Self::S32,
+            "u64" | "b64" => Self::U64,
+            "s64" => Self::S64,
+            "f16" => Self::F16,
+            "bf16" => Self::Bf16,
+            "f32" => Self::F32,
+            "f32_ftz" => Self::F32Ftz,
+            "tf32" => Self::Tf32,
+            "tf32_ftz" => Self::Tf32Ftz,
+            "f64" => Self::F64,
+            "b4x16" | "e2m1" => Self::B4x16,
+            "b4x16_p64" => Self::B4x16P64,
+            "b6x16_p32" => Self::B6x16P32,
+            _ => return None,
+        })
+    }
+
+    /// Bits in global memory.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::B4x16 | Self::B4x16P64 => 4,
+            Self::B6x16P32 => 6,
+            Self::U8 => 8,
+            Self::U16 | Self::F16 | Self::Bf16 => 16,
+            Self::U32 | Self::S32 | Self::F32 | Self::F32Ftz | Self::Tf32 | Self::Tf32Ftz => 32,
+            Self::U64 | Self::S64 | Self::F64 => 64,
+        }
+    }
+
+    /// Bits in shared memory.
+    pub const fn shared_bits(self) -> u32 {
+        match self {
+            Self::B4x16P64 | Self::B6x16P32 => 8,
+            _ => self.bits(),
+        }
+    }
+}
 
 /// A tensor map. The innermost dimension comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
-    /// Bits of an element in global memory.
-    pub element_bits: u32,
-    /// Bits of an element in shared memory.
-    pub shared_bits: u32,
+    /// What it is made of.
+    pub element: ElementType,
     /// The address of the first element.
     pub base: u64,
     /// Elements.
@@ -110,8 +189,7 @@ impl TensorMap {
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8] = self.element_bits as u8;
-        bytes[9] = self.shared_bits as u8;
+        bytes[8] = ELEMENT_TYPES.iter().position(|it| *it == self.element).unwrap_or(0) as u8;
         bytes[10] = self.dims.len() as u8;
         bytes[11] = SWIZZLES.iter().position(|it| *it == self.swizzle).unwrap_or(0) as u8;
         bytes[12] = INTERLEAVES.iter().position(|it| *it == self.interleave).unwrap_or(0) as u8;
@@ -137,8 +215,7 @@ impl TensorMap {
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let double = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         Some(Self {
-            element_bits: bytes[8].into(),
-            shared_bits: bytes[9].into(),
+            element: *ELEMENT_TYPES.get(usize::from(bytes[8]))?,
             base: double(16)?,
             dims: (0..rank).map(|index| word(24 + index * 4)).collect::<Option<_>>()?,
             strides: (0..rank.saturating_sub(1))
@@ -157,7 +234,6 @@ impl TensorMap {
         if bytes[..8] != MAGIC {
             *bytes = [0; BYTES];
             bytes[..8].copy_from_slice(&MAGIC);
-            (bytes[8], bytes[9]) = ELEMENT_BITS[0];
             bytes[10] = 1;
         }
         let ordinal = ordinal as usize;
@@ -171,9 +247,8 @@ impl TensorMap {
                 return true;
             }
             TensormapField::Elemtype => {
-                let Some((global, shared)) = ELEMENT_BITS.get(value as usize) else { return false };
-                (bytes[8], bytes[9]) = (*global, *shared);
-                return true;
+                bytes[8] = value as u8;
+                return value < ELEMENT_TYPES.len() as u64;
             }
             TensormapField::SwizzleMode => {
                 bytes[11] = value as u8;
@@ -202,8 +277,8 @@ impl TensorMap {
         is_plain.then(|| Tile {
             tensor: Tensor {
                 element: Element {
-                    bits: self.element_bits,
-                    is_padded: self.shared_bits != self.element_bits,
+                    bits: self.element.bits(),
+                    is_padded: self.element.shared_bits() != self.element.bits(),
                 },
                 sizes: self.dims.clone(),
                 strides: self.strides.clone(),
@@ -225,12 +300,12 @@ impl TensorMap {
     /// Bytes of a box in shared memory.
     pub fn box_bytes(&self) -> u64 {
         let elements: u64 = self.box_dims.iter().map(|dim| u64::from(*dim)).product();
-        elements * u64::from(self.shared_bits) / 8
+        elements * u64::from(self.element.shared_bits()) / 8
     }
 
     /// Bytes of the innermost row of a box.
     pub fn row_bytes(&self) -> u64 {
-        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.shared_bits) / 8
+        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.element.shared_bits()) / 8
     }
 }
 
@@ -241,8 +316,7 @@ mod tests {
     #[test]
     fn a_map_comes_back() {
         let map = TensorMap {
-            element_bits: 16,
-            shared_bits: 16,
+            element: ElementType::Bf16,
             base: 5 << 34,
             dims: vec![256, 128, 3],
             strides: vec![512, 65536],

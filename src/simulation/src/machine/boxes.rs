@@ -3,13 +3,17 @@
 use super::Machine;
 use super::memory::Contents;
 use super::operation::Operation;
+use super::reduction::{Unit, reduced};
 use super::warp::Strand;
 use crate::addresses::{Piece, Tile};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::LoadMode;
-use crate::program::Slice;
+use crate::program::{Reduction, Slice};
 use crate::tensor_map::TensorMap;
+
+/// What is computed with what is there, if something is; nothing in it if that is not known.
+pub(super) type Reduces = Option<Option<(Reduction, Unit)>>;
 
 /// A box under way, and the places in shared memory that it goes to, or the one that it comes from.
 #[derive(Debug)]
@@ -146,22 +150,33 @@ impl Machine<'_> {
         });
     }
 
-    /// Brings the bytes of a box into global memory; what is `reduced` there is not computed.
-    pub(super) fn put(&mut self, boxed: &Boxed, (cta, offset): (u32, u32), reduced: bool) {
+    /// Brings the bytes of a box into global memory, or reduces them into what is there.
+    pub(super) fn put(&mut self, boxed: &Boxed, (cta, offset): (u32, u32), reduces: Reduces) {
         let Self { global, ctas, .. } = self;
         let shared = &ctas[cta as usize].shared;
         let len = boxed.extent().min(1 << 20) as usize;
-        if !global.may_be_known(boxed.base) && (reduced || !shared.is_partly_known(offset.into(), len)) {
+        if !global.may_be_known(boxed.base)
+            && (reduces.is_some() || !shared.is_partly_known(offset.into(), len))
+        {
             return;
         }
         let Some(coordinates) = &boxed.coordinates else { return };
         boxed.pieces(coordinates, offset, |piece| {
             let Some(place) = piece.global else { return };
             let len = piece.bytes as usize;
-            let contents = shared.contents(piece.shared.into(), len).filter(|_| !reduced);
+            let at = boxed.base.wrapping_add(place);
+            let new = shared.contents(piece.shared.into(), len);
+            let contents = match reduces {
+                None => new,
+                Some(None) => None,
+                Some(Some((reduction, unit))) => {
+                    let old = global.contents(at, len);
+                    old.zip(new).map(|(old, new)| reduced(reduction, unit, &old, &new))
+                }
+            };
             // What is outside is reported of threads only.
             let contents = contents.unwrap_or_else(|| Contents::unknown(len));
-            global.put(boxed.base.wrapping_add(place), &contents);
+            global.put(at, &contents);
         });
     }
 
@@ -171,7 +186,7 @@ impl Machine<'_> {
         operation: &Operation,
         Moving { boxed, places }: &Moving,
         loads: bool,
-        reduced: bool,
+        reduces: Reduces,
     ) {
         self.global.step = operation.step;
         for place in places {
@@ -179,7 +194,7 @@ impl Machine<'_> {
                 self.fetch(boxed, *place);
                 self.remember_layout(operation, boxed, *place);
             } else {
-                self.put(boxed, *place, reduced);
+                self.put(boxed, *place, reduces);
             }
         }
     }

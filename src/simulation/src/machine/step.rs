@@ -189,8 +189,8 @@ impl Machine<'_> {
                 self.copy_arrive(strand, (*space, *address), *counts, active)?;
                 Ok(Flow::Next)
             }
-            Action::StoreAsync { address, barrier, registers, bytes, operator } => {
-                self.store_async(strand, (*address, *barrier), (*registers, *bytes), *operator, active)?;
+            Action::StoreAsync { address, barrier, registers, bytes, reduction } => {
+                self.store_async(strand, (*address, *barrier), (*registers, *bytes), *reduction, active)?;
                 Ok(Flow::Next)
             }
             Action::Bulk(bulk) => {

@@ -266,12 +266,18 @@ impl Operands<'_, '_> {
             barrier: self.address("mbar"),
             mask: self.value("ctaMask"),
             byte_mask: self.value("byteMask"),
-            reduces: matches!(
-                operation,
+            reduces: match operation {
                 Operation::CpReduceAsyncBulkCluster
-                    | Operation::CpReduceAsyncBulkStore
-                    | Operation::CpReduceAsyncBulkTensor
-            ),
+                | Operation::CpReduceAsyncBulkStore
+                | Operation::CpReduceAsyncBulkTensor => {
+                    let operator = opcode.modifier(|it| match it {
+                        Modifier::ReductionOperator(operator) => Some(operator),
+                        _ => None,
+                    });
+                    Some((operator?, opcode.types.first().copied()))
+                }
+                _ => None,
+            },
             tensor,
         })))
     }

@@ -9,7 +9,7 @@ use super::arguments::Operands;
 use super::variables::Storage;
 use super::{
     Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
-    Operand, Passed, Program, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
+    Operand, Passed, Program, Reduction, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::ir::Computing;
@@ -415,8 +415,7 @@ impl<'a> Lowering<'a> {
                 Action::Atomic(Atomic {
                     space,
                     address,
-                    operator,
-                    ty,
+                    reduction: Reduction { operator, ty, noftz: opcode.has_flag(Flag::Noftz) },
                     bytes: bits.div_ceil(8).min(8) as u8,
                     sources,
                     destinations,
@@ -515,7 +514,7 @@ impl<'a> Lowering<'a> {
                     barrier: it.address("mbar").ok_or_else(missing)?,
                     registers: it.lowering.keep(&registers),
                     bytes: ty.bits().ok_or_else(missing)?.div_ceil(8).min(8) as u8,
-                    operator: operator.map(|operator| (operator, ty)),
+                    reduction: operator.map(|operator| Reduction { operator, ty, noftz: false }),
                 }
             }
             Operation::CpAsync => {
