@@ -27,6 +27,7 @@ mod influence;
 mod layouts;
 mod meeting;
 mod memory;
+mod mma;
 mod operation;
 mod order;
 mod phases;

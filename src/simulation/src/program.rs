@@ -6,12 +6,14 @@
 
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
+use crate::isa::mma_fragments;
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
 
 mod arguments;
 pub(crate) mod loops;
 mod lower;
+mod mma;
 mod operands;
 mod pointers;
 mod reconvergence;
@@ -304,6 +306,8 @@ pub(crate) enum Action {
     Opaque {
         destinations: Slice,
     },
+    /// `mma.sync`, of a form that may be computed.
+    Mma(Box<Mma>),
     /// Nothing that matters here.
     Nothing,
     /// `join`: where the threads of a warp come together again, or [`NOWHERE`].
@@ -575,6 +579,21 @@ pub(crate) struct Atomic {
     pub(crate) sources: Slice,
     pub(crate) destinations: Slice,
     pub(crate) strength: Strength,
+}
+
+/// `mma.sync`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mma {
+    pub(crate) kind: ptx_numbers::Kind,
+    /// Those of A and B.
+    pub(crate) formats: [ptx_numbers::Format; 2],
+    pub(crate) accumulator: ptx_numbers::Accumulator,
+    pub(crate) fragments: mma_fragments::Fragments,
+    pub(crate) saturates: bool,
+    pub(crate) d: Slice,
+    pub(crate) a: Slice,
+    pub(crate) b: Slice,
+    pub(crate) c: Slice,
 }
 
 /// What a barrier instruction does.

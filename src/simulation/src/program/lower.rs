@@ -637,7 +637,8 @@ impl<'a> Lowering<'a> {
                     },
                 }
             }
-            Operation::Mma | Operation::MmaSp | Operation::WmmaMma => {
+            Operation::Mma => it.mma().ok_or_else(missing)?,
+            Operation::MmaSp | Operation::WmmaMma => {
                 Action::Opaque { destinations: it.destinations() }
             }
             Operation::TensormapReplace => {

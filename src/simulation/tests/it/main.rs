@@ -13,6 +13,7 @@ mod enumeration;
 mod hardware;
 mod hardware_runs;
 mod lanes;
+mod mma;
 mod proxy_fences;
 mod reductions;
 mod values;
