@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::array::{self, Dtype, Form, OutFile};
 use super::program::Parameter;
-use super::tensor_map::{ElementType, Interleave, Swizzle, TensorMap};
+use super::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Window};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
 use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
@@ -67,6 +67,19 @@ pub struct ArgumentFile {
     /// Elements of a box.
     #[serde(rename = "box")]
     pub box_dims: Option<Vec<u32>>,
+    /// Of each dimension, every so many-th element of a box is taken; default: all.
+    pub element_strides: Option<Vec<u32>>,
+    /// What stands for elements out of bounds.
+    pub oob_fill: Option<Fill>,
+    /// In im2col mode: where the box that the filter's corner walks in starts, from the start of the image on, and ends,
+    /// from its end on. A number for each dimension but the first and the last.
+    pub lower_corner: Option<Vec<i32>>,
+    /// Its end.
+    pub upper_corner: Option<Vec<i32>>,
+    /// In im2col mode: channels of a pixel.
+    pub channels_per_pixel: Option<u32>,
+    /// In im2col mode: pixels of a column.
+    pub pixels_per_column: Option<u32>,
     /// How a box is swizzled.
     pub swizzle: Option<Swizzle>,
     /// How elements are interleaved.
@@ -657,12 +670,28 @@ fn tensor_map(
     let element_type = ElementType::named(element)
         .ok_or_else(|| LaunchError(format!("`{element}` is no type of a tensor's elements")))?;
     let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
-    let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
     if dims.is_empty() || dims.len() > 5 || dims.contains(&0) {
         return Err(LaunchError("a tensor has 1 to 5 dimensions, none of them 0".to_owned()));
     }
-    if box_dims.len() != dims.len() || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
+    let window = window(given, dims.len())?;
+    let box_dims = match (&given.box_dims, &window) {
+        (None, Some(_)) => Vec::new(),
+        (Some(_), Some(_)) => {
+            return Err(LaunchError("a tensor map in im2col mode has no `box`".to_owned()));
+        }
+        (given, None) => given.clone().ok_or_else(|| missing("box"))?,
+    };
+    let is_box = box_dims.len() == dims.len() && box_dims.iter().all(|dim| (1..=256).contains(dim));
+    if !is_box && window.is_none() {
         return Err(LaunchError("`box` has as many dimensions as `dims`, each 1 to 256".to_owned()));
+    }
+    let steps = given.element_strides.clone().unwrap_or_else(|| vec![1; dims.len()]);
+    if steps.len() != dims.len() || steps.iter().any(|step| !(1..=8).contains(step)) {
+        return Err(LaunchError("`element_strides` has as many numbers as `dims`, each 1 to 8".to_owned()));
+    }
+    let fill = given.oob_fill.unwrap_or_default();
+    if fill == Fill::Nan && !element_type.is_float() {
+        return Err(LaunchError("`oob_fill = \"nan\"` is for elements of floating point".to_owned()));
     }
     let mut strides = Vec::new();
     let mut bytes = u64::from(dims[0]) * u64::from(element_type.bits()) / 8;
@@ -708,10 +737,50 @@ fn tensor_map(
         dims,
         strides,
         box_dims,
+        steps,
+        fill,
+        window,
         swizzle: given.swizzle.unwrap_or(Swizzle::None),
         interleave: given.interleave.unwrap_or_default(),
     };
     Ok(Argument::TensorMap { map, base: given.base, bytes, data })
+}
+
+/// What a tensor map says of im2col mode, if it says something.
+fn window(given: &ArgumentFile, rank: usize) -> Result<Option<Window>, LaunchError> {
+    let all = (&given.lower_corner, &given.upper_corner, given.channels_per_pixel, given.pixels_per_column);
+    let (lower, upper, channels, pixels) = match all {
+        (None, None, None, None) => return Ok(None),
+        (Some(lower), Some(upper), Some(channels), Some(pixels)) => (lower, upper, channels, pixels),
+        _ => {
+            return Err(LaunchError(
+                "a tensor map in im2col mode has `lower_corner`, `upper_corner`, `channels_per_pixel` and \
+                 `pixels_per_column`"
+                    .to_owned(),
+            ));
+        }
+    };
+    // What the driver takes: so many bits of each offset.
+    let bits = match rank {
+        3 => 16,
+        4 => 8,
+        5 => 5,
+        _ => return Err(LaunchError("a tensor map in im2col mode has 3 to 5 dimensions".to_owned())),
+    };
+    let range = -(1 << (bits - 1))..1 << (bits - 1);
+    let fits = |corner: &Vec<i32>| corner.len() + 2 == rank && corner.iter().all(|it| range.contains(it));
+    if !fits(lower) || !fits(upper) {
+        return Err(LaunchError(format!(
+            "`lower_corner` and `upper_corner` have two numbers less than `dims`, each of {bits} bits"
+        )));
+    }
+    if !(1..=256).contains(&channels) || !(1..=1024).contains(&pixels) {
+        return Err(LaunchError(
+            "`channels_per_pixel` is 1 to 256, and `pixels_per_column` 1 to 1024".to_owned(),
+        ));
+    }
+    let (lower, upper) = (lower.clone(), upper.clone());
+    Ok(Some(Window { lower, upper, channels, pixels }))
 }
 
 /// A launch file to fill in.

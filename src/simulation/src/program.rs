@@ -661,6 +661,8 @@ pub(crate) struct TensorCopy {
     pub(crate) pair: bool,
     pub(crate) mode: crate::isa::generic::LoadMode,
     pub(crate) coordinates: Slice,
+    /// Where the filter's pixel is, in im2col mode.
+    pub(crate) offsets: Slice,
 }
 
 /// An instruction of tcgen05.

@@ -326,7 +326,8 @@ impl Machine<'_> {
         }
         self.has_open_copies |= bytes.is_none();
         let coordinates = self.coordinates(strand, tensor.coordinates, lane);
-        let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, coordinates));
+        let offsets = self.coordinates(strand, tensor.offsets, lane);
+        let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, (coordinates, offsets)));
         let is_open = boxed.is_none() && bytes.is_none();
         let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
         let Some((cta, offset)) = self.shared_place(strand, memory.0, at, extent, loads) else {

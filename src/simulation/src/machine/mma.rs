@@ -5,9 +5,9 @@
 
 use ptx_numbers::{Accumulator, Matrix, Multiply, OldD};
 
+use super::Machine;
 use super::access::ASSUMED_RESULTS;
 use super::warp::{Strand, lanes};
-use super::{Machine, Stop};
 use crate::arithmetic::Lanes;
 use crate::isa::mma_fragments::{Element, Fragments};
 use crate::program::{Mma, Slice};
@@ -22,14 +22,14 @@ struct Factor {
 }
 
 impl Machine<'_> {
-    pub(super) fn mma(&mut self, strand: &Strand, mma: &Mma, active: u32) -> Result<(), Stop> {
+    pub(super) fn mma(&mut self, strand: &Strand, mma: &Mma, active: u32) {
         self.check_aligned(strand, true, active);
         self.synchronise_lanes(strand.warp, active);
         let guesses = self.is_assumed && self.assumes.is_some();
         let results = if guesses || active != u32::MAX { None } else { self.product(strand, mma) };
         let Some((d, lost)) = results else {
             self.set_unknown(strand, mma.d, active);
-            return Ok(());
+            return;
         };
         let is_packed = mma.accumulator == Accumulator::F16;
         let per_register = if is_packed { 2 } else { 1 };
@@ -51,14 +51,15 @@ impl Machine<'_> {
             }
             self.set(strand, *operand, active, &value, unknown);
         }
-        Ok(())
     }
 
     /// D by rows, and which elements are not known; nothing if that is not computed.
     fn product(&self, strand: &Strand, mma: &Mma) -> Option<(Vec<u32>, Vec<bool>)> {
-        let Mma { kind, formats: [a, b], accumulator, fragments, saturates, .. } = *mma;
-        let arithmetic =
-            Multiply { saturate: saturates, ..Multiply::mma_sync(kind, self.target, a, b, accumulator) };
+        let Mma { kind, formats: [first, second], accumulator, fragments, saturates, .. } = *mma;
+        let arithmetic = Multiply {
+            saturate: saturates,
+            ..Multiply::mma_sync(kind, self.target, first, second, accumulator)
+        };
         arithmetic.rule().ok()?;
         let (m, k) = (fragments.m as usize, fragments.k as usize);
         let rows = self.factor(strand, (mma.a, m), fragments, |lane, register, at| {
@@ -86,9 +87,9 @@ impl Machine<'_> {
         for (at, lost) in lost.iter_mut().enumerate() {
             *lost |= rows.lost[at / N] || columns.lost[at % N];
         }
-        let a = arithmetic.rows(&Matrix::new(m, k, &rows.codes)).ok()?;
-        let b = arithmetic.columns(&Matrix::new(N, k, &columns.codes)).ok()?;
-        arithmetic.execute(&a, &b, &mut d, OldD::Read { scale: 0 }).ok()?;
+        let rows = arithmetic.rows(&Matrix::new(m, k, &rows.codes)).ok()?;
+        let columns = arithmetic.columns(&Matrix::new(N, k, &columns.codes)).ok()?;
+        arithmetic.execute(&rows, &columns, &mut d, OldD::Read { scale: 0 }).ok()?;
         Some((d, lost))
     }
 

@@ -98,7 +98,7 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Action::Mma(mma) => {
-                self.mma(strand, mma, active)?;
+                self.mma(strand, mma, active);
                 Ok(Flow::Next)
             }
             Action::Nothing => Ok(Flow::Next),

@@ -253,11 +253,14 @@ impl Operands<'_, '_> {
             _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
         };
         let coordinates = self.coordinates("tensorMap");
+        let offsets = self.values("im2colInfo").unwrap_or_default();
+        let offsets = self.lowering.keep(&offsets);
         let tensor = dimensions.map(|dimensions| TensorCopy {
             dimensions,
             pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
             mode: mode.unwrap_or(LoadMode::Tile),
             coordinates,
+            offsets,
         });
         Some(Action::Bulk(Box::new(Bulk {
             destination: (destination.0, self.address(destination.1)?),

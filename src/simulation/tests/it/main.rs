@@ -9,6 +9,7 @@ use ptx_simulation::{Kernel, KernelReport, Output, Schedule, Settings};
 
 mod assumed_launches;
 mod async_readers;
+mod copies;
 mod enumeration;
 mod hardware;
 mod hardware_runs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use ptx_simulation::launch::Argument;
-use ptx_simulation::tensor_map::{ElementType, Interleave, Swizzle, TensorMap};
+use ptx_simulation::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap};
 
 use crate::{buffer, left, root};
 
@@ -101,6 +101,9 @@ fn memory_is_reduced_as_the_hardware_does() {
                 box_dims: vec![count as u32],
                 swizzle: Swizzle::None,
                 interleave: Interleave::None,
+                steps: vec![1],
+                fill: Fill::Zero,
+                window: None,
             };
             arguments.push(Argument::TensorMap { map, base: Some(0), bytes: 0, data: None });
         }
