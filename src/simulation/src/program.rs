@@ -4,6 +4,7 @@
 //! [`Action`]s. Nothing here is looked up while the machine runs. What the machine has no action for
 //! becomes [`Action::Unknown`]: a run that comes there ends.
 
+use crate::addresses::matrix;
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
 use crate::isa::mma_fragments;
@@ -475,13 +476,17 @@ pub(crate) enum ProxyFence {
     Acquired,
 }
 
-/// How 8 rows of 8 elements of 16 bits lie in the registers of a warp.
+/// How the rows of a matrix lie in the registers of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fragments {
-    /// Four lanes have a row, each two elements of it.
+    /// Eight rows of eight elements of 16 bits: four lanes have a row, each two elements of it.
     Rows,
-    /// Four lanes have a column.
+    /// The same, but four lanes have a column.
     Columns,
+    /// 16 rows of 16 bytes, of which four lanes have two columns (`.m16n16`).
+    Bytes,
+    /// Eight rows of 16 bytes, of which four lanes have two columns (`.m16n8`).
+    StoredBytes,
 }
 
 /// On which sources a result depends, where not all are known.
@@ -495,6 +500,18 @@ pub(crate) enum Depends {
     And,
     /// On none beside a predicate that holds.
     Or,
+}
+
+impl Fragments {
+    /// Does something with each part of a lane's register.
+    pub(crate) fn each(self, lane: u32, register: u32, each: impl FnMut(matrix::Place)) {
+        match self {
+            Self::Rows => matrix::eight_by_eight(lane, register, false).for_each(each),
+            Self::Columns => matrix::eight_by_eight(lane, register, true).for_each(each),
+            Self::Bytes => matrix::sixteen_by_sixteen(lane, register).for_each(each),
+            Self::StoredBytes => matrix::sixteen_by_eight(lane, register).for_each(each),
+        }
+    }
 }
 
 impl Depends {
@@ -687,6 +704,8 @@ pub(crate) enum Tensor {
         address: Address,
         split: i64,
         registers: Slice,
+        /// What `.red` makes of the registers of a thread, in the first of `extra`.
+        reduction: Option<LoadReduction>,
         extra: Slice,
     },
     Store {
@@ -719,6 +738,14 @@ pub(crate) enum Tensor {
     },
     FenceBefore,
     FenceAfter,
+}
+
+/// `.red` of `tcgen05.ld`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoadReduction {
+    pub(crate) reduction: Reduction,
+    /// Whether magnitudes are compared.
+    pub(crate) is_absolute: bool,
 }
 
 /// A multiply.

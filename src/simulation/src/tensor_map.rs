@@ -430,16 +430,14 @@ impl TensorMap {
 
     /// Bytes of a box in shared memory, or of a column.
     pub fn box_bytes(&self) -> u64 {
-        let elements: u64 = match &self.window {
-            Some(window) => u64::from(window.channels) * u64::from(window.pixels),
-            None => {
-                let taken = |(index, dim): (usize, &u32)| {
-                    let step = self.steps.get(index).copied().unwrap_or(1).max(1);
-                    u64::from(if index == 0 { *dim } else { dim.div_ceil(step) })
-                };
-                self.box_dims.iter().enumerate().map(taken).product()
-            }
+        let taken = |(index, dim): (usize, &u32)| {
+            let step = self.steps.get(index).copied().unwrap_or(1).max(1);
+            u64::from(if index == 0 { *dim } else { dim.div_ceil(step) })
         };
+        let elements: u64 = self.window.as_ref().map_or_else(
+            || self.box_dims.iter().enumerate().map(taken).product(),
+            |window| u64::from(window.channels) * u64::from(window.pixels),
+        );
         elements * u64::from(self.element.shared_bits()) / 8
     }
 

@@ -534,6 +534,7 @@ impl Machine<'_> {
         };
         let mut shared = Vec::new();
         let mut changed = fragments.is_none();
+        let mut starts = [None; 32];
         for lane in lanes(wanted) {
             if !addresses[lane].is_multiple_of(16) {
                 self.misaligned(strand, addresses[lane], 16);
@@ -547,30 +548,30 @@ impl Machine<'_> {
                     }
                 }
                 shared.push((cta, offset, row_bytes));
+                starts[lane] = Some((cta, offset));
             }
-            let Some(fragments) = fragments else { continue };
-            let (matrix, row) = (lane / 8, lane as u32 % 8);
-            let Some((value, unknown)) = values.get_mut(matrix) else { continue };
-            for column in 0..8 {
-                let (holder, half) = match fragments {
-                    Fragments::Rows => (row * 4 + column / 2, column % 2),
-                    Fragments::Columns => (column * 4 + row / 2, row % 2),
-                };
-                let holder = holder as usize;
-                let (Some(Place::Shared { cta, offset }), at) = (place, u64::from(column) * 2) else {
-                    *unknown |= u32::from(!store) << holder;
-                    continue;
-                };
-                let memory = &mut self.ctas[cta as usize].shared;
-                let at = u64::from(offset) + at;
-                if store {
-                    let element = value[holder] >> (half * 16) & 0xFFFF;
-                    let is_unknown = *unknown >> holder & 1 != 0;
-                    changed |= memory.write(at, 2, element, is_unknown).unwrap_or(false);
-                } else if let Some(read) = memory.read(at, 2) {
-                    value[holder] |= read.value << (half * 16);
-                    *unknown |= u32::from(read.unknown) << holder;
-                }
+        }
+        let Self { ctas, .. } = self;
+        for (register, (value, unknown)) in values.iter_mut().enumerate() {
+            let Some(fragments) = fragments else { break };
+            for (lane, value) in value.iter_mut().enumerate() {
+                fragments.each(lane as u32, register as u32, |place| {
+                    let start = starts.get(place.row as usize).copied().flatten();
+                    let Some((cta, offset)) = start else {
+                        *unknown |= u32::from(!store) << lane;
+                        return;
+                    };
+                    let memory = &mut ctas[cta as usize].shared;
+                    let (at, bytes) = (u64::from(offset + place.byte), place.bytes as usize);
+                    if store {
+                        let element = *value >> place.bit & u64::MAX >> (64 - 8 * bytes);
+                        let is_unknown = *unknown >> lane & 1 != 0;
+                        changed |= memory.write(at, bytes, element, is_unknown).unwrap_or(false);
+                    } else if let Some(read) = memory.read(at, bytes) {
+                        *value |= read.value << place.bit;
+                        *unknown |= u32::from(read.unknown) << lane;
+                    }
+                });
             }
         }
         self.touch(strand, &shared, (store, !changed), None, strand.mask);

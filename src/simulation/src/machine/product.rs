@@ -121,7 +121,7 @@ impl Product {
     pub(super) fn a_in(self, (lane, column): (u32, u32), (bits, container): (u32, u32)) -> Option<Self> {
         // How less than 8 bits lie in their byte is not said.
         let is_plain = bits == container || self.arithmetic.a == Format::Tf32;
-        is_plain.then(|| Self { a: Source::Tensor { lane, column, bits: container }, ..self })
+        is_plain.then_some(Self { a: Source::Tensor { lane, column, bits: container }, ..self })
     }
 
     /// With B in shared memory.

@@ -6,9 +6,9 @@
 //! fixtures/hardware/reductions.txt is what an H200 does.
 
 use super::memory::Contents;
-use crate::arithmetic::{Arithmetic, Opcode};
+use crate::arithmetic::{Arithmetic, Lanes, Opcode};
 use crate::isa::generic::{Flag, Modifier, Operation, ReductionOperator, Type};
-use crate::program::Reduction;
+use crate::program::{LoadReduction, Reduction};
 
 /// What computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,41 @@ pub(super) fn combined(reduction: Reduction, unit: Unit, old: u64, b: u64, c: u6
             ReductionOperator::Popc => return None,
         },
     )
+}
+
+/// What `.red` of `tcgen05.ld` makes of the registers of each thread (9.7.16.8.3).
+#[derive(Debug)]
+pub(super) struct Reduced {
+    how: LoadReduction,
+    is_first: bool,
+    pub(super) value: Lanes,
+    /// Also where something is no number: how `.NaN` answers, and how it is without, no source says of this
+    /// instruction.
+    pub(super) unknown: u32,
+}
+
+impl Reduced {
+    pub(super) const fn new(how: LoadReduction) -> Self {
+        Self { how, is_first: true, value: [0; 32], unknown: 0 }
+    }
+
+    /// Another register.
+    pub(super) fn add(&mut self, value: &Lanes, unknown: u32) {
+        let LoadReduction { reduction, is_absolute } = self.how;
+        self.unknown |= unknown;
+        for (lane, (all, value)) in self.value.iter_mut().zip(value).enumerate() {
+            let magnitude = *value & if is_absolute { 0x7FFF_FFFF } else { 0xFFFF_FFFF };
+            let is_nan = reduction.ty == Type::F32 && f32::from_bits(magnitude as u32).is_nan();
+            let result = if self.is_first {
+                Some(magnitude)
+            } else {
+                combined(reduction, Unit::Shared, *all, magnitude, 0)
+            };
+            *all = result.unwrap_or(0);
+            self.unknown |= u32::from(is_nan || result.is_none()) << lane;
+        }
+        self.is_first = false;
+    }
 }
 
 /// The same of floating point.

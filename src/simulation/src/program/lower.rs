@@ -633,6 +633,8 @@ impl<'a> Lowering<'a> {
                     fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
                         (Some(Type::B16), false) => Some(Fragments::Rows),
                         (Some(Type::B16), true) => Some(Fragments::Columns),
+                        (Some(Type::B8), true) if store => Some(Fragments::StoredBytes),
+                        (Some(Type::B8), true) if is_large => Some(Fragments::Bytes),
                         _ => None,
                     },
                 }

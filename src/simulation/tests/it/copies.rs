@@ -153,6 +153,8 @@ fn launch_files_say_all_of_a_tensor_map() {
     use ptx_simulation::Kernel;
     use ptx_simulation::launch::{ArgumentFile, LaunchFile};
 
+    type Change<'c> = &'c dyn Fn(&mut ArgumentFile);
+
     let text = kernel(&[0, 0, 0], Some("0"), 0, 16);
     let source = Source::new("kernel.ptx", &text).unwrap();
     let unit = Unit::new(&source);
@@ -189,7 +191,7 @@ fn launch_files_say_all_of_a_tensor_map() {
     })
     .unwrap();
     assert_eq!((map.box_bytes(), map.fill), (16 * 3 * 2 * 2, Fill::Nan));
-    let refused: &[(&dyn Fn(&mut ArgumentFile), &str)] = &[
+    let refused: &[(Change<'_>, &str)] = &[
         (&|_| {}, "has `box`"),
         (&|map| map.lower_corner = Some(vec![0]), "`channels_per_pixel`"),
         (&|map| (column(map), map.box_dims = Some(vec![1; 3])).0, "no `box`"),

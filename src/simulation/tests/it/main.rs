@@ -14,6 +14,7 @@ mod enumeration;
 mod hardware;
 mod hardware_runs;
 mod lanes;
+mod matrices;
 mod mma;
 mod proxy_fences;
 mod reductions;

@@ -1,4 +1,4 @@
-//! `mma.sync`, compared with what an H200 computes: fixtures/hardware/mma_sync.bin, whose form
+//! `mma.sync`, compared with what an H200 computes: `fixtures/hardware/mma_sync.bin`, whose form
 //! `src/numbers/tests/it/recorded.rs` explains. And what of its results is not known.
 
 use std::fs;
@@ -34,8 +34,8 @@ fn read(mut bytes: &[u8]) -> Vec<Form> {
             let word = |word: &[u8]| word.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
             words.chunks(elements * width).map(|tile| tile.chunks(width).map(word).collect()).collect()
         };
-        let (a, b, c, d) = (take(16 * k, factor), take(8 * k, factor), take(128, result), take(128, result));
-        let tiles = (0..count).map(|at| [a[at].clone(), b[at].clone(), c[at].clone(), d[at].clone()]);
+        let all = [take(16 * k, factor), take(8 * k, factor), take(128, result), take(128, result)];
+        let tiles = (0..count).map(|at| std::array::from_fn(|matrix| all[matrix][at].clone()));
         let tiles = tiles.collect();
         forms.push(Form { name: words[0].to_owned(), k, tiles, bits: (factor * 8, result * 8) });
     }

@@ -110,7 +110,8 @@ fn memory_is_reduced_as_the_hardware_does() {
         let output = left(&kernel(place, operation, bytes, count), arguments, count as u32);
         forms += 1;
         if results == "failed" {
-            assert_eq!(output.unknown, [0..count * bytes], "{form}");
+            let unknown: usize = output.unknown.iter().map(ExactSizeIterator::len).sum();
+            assert_eq!(unknown, count * bytes, "{form}");
             continue;
         }
         assert!(output.unknown.is_empty(), "{form}: {:?}", output.unknown);
