@@ -17,6 +17,7 @@ pub mod datapath;
 pub mod element_types;
 pub mod generic;
 pub mod hierarchy;
+pub mod mma_fragments;
 pub mod mma_shapes;
 pub mod multiprocessor;
 pub mod scale_vectors;

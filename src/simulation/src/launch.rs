@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::array::{self, Dtype, Form, OutFile};
 use super::assumed::Assumption;
 use super::program::Parameter;
-use super::tensor_map::{Interleave, Swizzle, TensorMap};
+use super::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Window};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
 use crate::resolve::launch_bounds::{Said, known};
 use crate::resolve::unit::Unit;
@@ -95,6 +95,19 @@ pub struct ArgumentFile {
     /// Elements of a box.
     #[serde(rename = "box")]
     pub box_dims: Option<Vec<u32>>,
+    /// Of each dimension, every so many-th element of a box is taken; default: all.
+    pub element_strides: Option<Vec<u32>>,
+    /// What stands for elements out of bounds.
+    pub oob_fill: Option<Fill>,
+    /// In im2col mode: where the box that the filter's corner walks in starts, from the start of the image on, and ends,
+    /// from its end on. A number for each dimension but the first and the last.
+    pub lower_corner: Option<Vec<i32>>,
+    /// Its end.
+    pub upper_corner: Option<Vec<i32>>,
+    /// In im2col mode: channels of a pixel.
+    pub channels_per_pixel: Option<u32>,
+    /// In im2col mode: pixels of a column.
+    pub pixels_per_column: Option<u32>,
     /// How a box is swizzled.
     pub swizzle: Option<Swizzle>,
     /// How elements are interleaved.
@@ -273,40 +286,6 @@ pub(crate) fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]
         return Err(LaunchError(format!("`{what}` is one to three numbers greater than 0")));
     }
     Ok(Some(std::array::from_fn(|axis| given.get(axis).copied().unwrap_or(1))))
-}
-
-/// The types of a tensor's elements, with the bits that one has in global and in shared memory.
-const ELEMENTS: [(&str, u32, u32); 25] = [
-    ("u8", 8, 8),
-    ("s8", 8, 8),
-    ("b8", 8, 8),
-    ("u16", 16, 16),
-    ("s16", 16, 16),
-    ("b16", 16, 16),
-    ("u32", 32, 32),
-    ("s32", 32, 32),
-    ("b32", 32, 32),
-    ("u64", 64, 64),
-    ("s64", 64, 64),
-    ("b64", 64, 64),
-    ("f16", 16, 16),
-    ("bf16", 16, 16),
-    ("f32", 32, 32),
-    ("tf32", 32, 32),
-    ("f64", 64, 64),
-    ("e4m3", 8, 8),
-    ("e5m2", 8, 8),
-    ("f8", 8, 8),
-    ("ue8m0", 8, 8),
-    ("e2m1", 4, 4),
-    ("b4x16", 4, 4),
-    ("b4x16_p64", 4, 8),
-    ("b6x16_p32", 6, 8),
-];
-
-/// Bits of a tensor's element in global and in shared memory.
-fn element_bits(name: &str) -> Option<(u32, u32)> {
-    ELEMENTS.iter().find(|(known, ..)| *known == name).map(|(_, global, shared)| (*global, *shared))
 }
 
 /// The types of numbers, as a launch file names them.
@@ -699,22 +678,40 @@ fn tensor_map(
 ) -> Result<Argument, Misfit> {
     let missing = |what: &str| Misfit::new(format!("a tensor map has `{what}`"));
     let element = given.element.as_deref().ok_or_else(|| missing("element"))?;
-    let (element_bits, shared_bits) = element_bits(element).ok_or_else(|| {
-        let all: Vec<String> = ELEMENTS.iter().map(|(name, ..)| format!("`{name}`")).collect();
+    let element_type = ElementType::named(element).ok_or_else(|| {
+        let all: Vec<String> = ElementType::names().map(|name| format!("`{name}`")).collect();
         Misfit::new(format!("`{element}` is no type of a tensor's elements"))
             .at("element")
             .help(format!("`element` is one of {}", all.join(", ")))
     })?;
     let dims = given.dims.clone().ok_or_else(|| missing("dims"))?;
-    let box_dims = given.box_dims.clone().ok_or_else(|| missing("box"))?;
     if dims.is_empty() || dims.len() > 5 || dims.contains(&0) {
         return Err(Misfit::new("a tensor has 1 to 5 dimensions, none of them 0").at("dims"));
     }
-    if box_dims.len() != dims.len() || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
+    let window = window(given, dims.len())?;
+    let box_dims = match (&given.box_dims, &window) {
+        (None, Some(_)) => Vec::new(),
+        (Some(_), Some(_)) => {
+            return Err(Misfit::new("a tensor map in im2col mode has no `box`").at("box"));
+        }
+        (given, None) => given.clone().ok_or_else(|| missing("box"))?,
+    };
+    let is_box = box_dims.len() == dims.len() && box_dims.iter().all(|dim| (1..=256).contains(dim));
+    if !is_box && window.is_none() {
         return Err(Misfit::new("`box` has as many dimensions as `dims`, each 1 to 256").at("box"));
     }
+    let steps = given.element_strides.clone().unwrap_or_else(|| vec![1; dims.len()]);
+    if steps.len() != dims.len() || steps.iter().any(|step| !(1..=8).contains(step)) {
+        return Err(
+            Misfit::new("`element_strides` has as many numbers as `dims`, each 1 to 8").at("element_strides")
+        );
+    }
+    let fill = given.oob_fill.unwrap_or_default();
+    if fill == Fill::Nan && !element_type.is_float() {
+        return Err(Misfit::new("`oob_fill = \"nan\"` is for elements of floating point").at("oob_fill"));
+    }
     let mut strides = Vec::new();
-    let mut bytes = u64::from(dims[0]) * u64::from(element_bits) / 8;
+    let mut bytes = u64::from(dims[0]) * u64::from(element_type.bits()) / 8;
     for dim in &dims[1..] {
         strides.push(bytes);
         bytes = bytes.saturating_mul(u64::from(*dim));
@@ -746,20 +743,56 @@ fn tensor_map(
     let (data, form) = reading.contents(given)?;
     let form = form.or_else(|| {
         // As NumPy has it, where the elements are whole bytes and lie one behind the other.
-        let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_bits)?;
+        let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_type.bits())?;
         let shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
         Some(Form { dtype, shape })
     });
     reading.write(given, form, bytes)?;
     let map = TensorMap {
-        element_bits,
-        shared_bits,
+        element: element_type,
         base: 0,
         dims,
         strides,
         box_dims,
+        steps,
+        fill,
+        window,
         swizzle: given.swizzle.unwrap_or(Swizzle::None),
         interleave: given.interleave.unwrap_or_default(),
     };
     Ok(Argument::TensorMap { map, base: given.base, bytes, data })
+}
+
+/// What a tensor map says of im2col mode, if it says something.
+fn window(given: &ArgumentFile, rank: usize) -> Result<Option<Window>, Misfit> {
+    let all = (&given.lower_corner, &given.upper_corner, given.channels_per_pixel, given.pixels_per_column);
+    let (lower, upper, channels, pixels) = match all {
+        (None, None, None, None) => return Ok(None),
+        (Some(lower), Some(upper), Some(channels), Some(pixels)) => (lower, upper, channels, pixels),
+        _ => {
+            return Err(Misfit::new(
+                "a tensor map in im2col mode has `lower_corner`, `upper_corner`, `channels_per_pixel` and \
+                 `pixels_per_column`",
+            ));
+        }
+    };
+    // What the driver takes: so many bits of each offset.
+    let bits = match rank {
+        3 => 16,
+        4 => 8,
+        5 => 5,
+        _ => return Err(Misfit::new("a tensor map in im2col mode has 3 to 5 dimensions")),
+    };
+    let range = -(1 << (bits - 1))..1 << (bits - 1);
+    let fits = |corner: &Vec<i32>| corner.len() + 2 == rank && corner.iter().all(|it| range.contains(it));
+    if !fits(lower) || !fits(upper) {
+        return Err(Misfit::new(format!(
+            "`lower_corner` and `upper_corner` have two numbers less than `dims`, each of {bits} bits"
+        )));
+    }
+    if !(1..=256).contains(&channels) || !(1..=1024).contains(&pixels) {
+        return Err(Misfit::new("`channels_per_pixel` is 1 to 256, and `pixels_per_column` 1 to 1024"));
+    }
+    let (lower, upper) = (lower.clone(), upper.clone());
+    Ok(Some(Window { lower, upper, channels, pixels }))
 }

@@ -4,14 +4,17 @@
 //! [`Action`]s. Nothing here is looked up while the machine runs. What the machine has no action for
 //! becomes [`Action::Unknown`]: a run that comes there ends.
 
+use crate::addresses::matrix;
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
+use crate::isa::mma_fragments;
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
 
 mod arguments;
 pub(crate) mod loops;
 mod lower;
+mod mma;
 mod operands;
 mod pointers;
 mod reconvergence;
@@ -304,6 +307,8 @@ pub(crate) enum Action {
     Opaque {
         destinations: Slice,
     },
+    /// `mma.sync`, of a form that may be computed.
+    Mma(Box<Mma>),
     /// Nothing that matters here.
     Nothing,
     /// `join`: where the threads of a warp come together again, or [`NOWHERE`].
@@ -393,7 +398,7 @@ pub(crate) enum Action {
         barrier: Address,
         registers: Slice,
         bytes: u8,
-        operator: Option<(ReductionOperator, Type)>,
+        reduction: Option<Reduction>,
     },
     Bulk(Box<Bulk>),
     BulkCommit,
@@ -471,13 +476,17 @@ pub(crate) enum ProxyFence {
     Acquired,
 }
 
-/// How 8 rows of 8 elements of 16 bits lie in the registers of a warp.
+/// How the rows of a matrix lie in the registers of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fragments {
-    /// Four lanes have a row, each two elements of it.
+    /// Eight rows of eight elements of 16 bits: four lanes have a row, each two elements of it.
     Rows,
-    /// Four lanes have a column.
+    /// The same, but four lanes have a column.
     Columns,
+    /// 16 rows of 16 bytes, of which four lanes have two columns (`.m16n16`).
+    Bytes,
+    /// Eight rows of 16 bytes, of which four lanes have two columns (`.m16n8`).
+    StoredBytes,
 }
 
 /// On which sources a result depends, where not all are known.
@@ -491,6 +500,18 @@ pub(crate) enum Depends {
     And,
     /// On none beside a predicate that holds.
     Or,
+}
+
+impl Fragments {
+    /// Does something with each part of a lane's register.
+    pub(crate) fn each(self, lane: u32, register: u32, each: impl FnMut(matrix::Place)) {
+        match self {
+            Self::Rows => matrix::eight_by_eight(lane, register, false).for_each(each),
+            Self::Columns => matrix::eight_by_eight(lane, register, true).for_each(each),
+            Self::Bytes => matrix::sixteen_by_sixteen(lane, register).for_each(each),
+            Self::StoredBytes => matrix::sixteen_by_eight(lane, register).for_each(each),
+        }
+    }
 }
 
 impl Depends {
@@ -556,17 +577,40 @@ pub(crate) enum Scope {
     Wide,
 }
 
+/// What an atomic operation or a reduction does to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) operator: ReductionOperator,
+    pub(crate) ty: Type,
+    /// Whether subnormal numbers stay what they are: `.noftz`.
+    pub(crate) noftz: bool,
+}
+
 /// `atom`, `red`
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) space: Where,
     pub(crate) address: Address,
-    pub(crate) operator: ReductionOperator,
-    pub(crate) ty: Type,
+    pub(crate) reduction: Reduction,
     pub(crate) bytes: u8,
     pub(crate) sources: Slice,
     pub(crate) destinations: Slice,
     pub(crate) strength: Strength,
+}
+
+/// `mma.sync`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mma {
+    pub(crate) kind: ptx_numbers::Kind,
+    /// Those of A and B.
+    pub(crate) formats: [ptx_numbers::Format; 2],
+    pub(crate) accumulator: ptx_numbers::Accumulator,
+    pub(crate) fragments: mma_fragments::Fragments,
+    pub(crate) saturates: bool,
+    pub(crate) d: Slice,
+    pub(crate) a: Slice,
+    pub(crate) b: Slice,
+    pub(crate) c: Slice,
 }
 
 /// What a barrier instruction does.
@@ -622,8 +666,8 @@ pub(crate) struct Bulk {
     pub(crate) mask: Option<Operand>,
     /// Which bytes of each 16 it writes.
     pub(crate) byte_mask: Option<Operand>,
-    /// Whether it computes something with what is there.
-    pub(crate) reduces: bool,
+    /// What it computes with what is there, and the type; that of a tensor copy is in the tensor map.
+    pub(crate) reduces: Option<(ReductionOperator, Option<Type>)>,
     pub(crate) tensor: Option<TensorCopy>,
 }
 
@@ -634,6 +678,8 @@ pub(crate) struct TensorCopy {
     pub(crate) pair: bool,
     pub(crate) mode: crate::isa::generic::LoadMode,
     pub(crate) coordinates: Slice,
+    /// Where the filter's pixel is, in im2col mode.
+    pub(crate) offsets: Slice,
 }
 
 /// An instruction of tcgen05.
@@ -658,6 +704,8 @@ pub(crate) enum Tensor {
         address: Address,
         split: i64,
         registers: Slice,
+        /// What `.red` makes of the registers of a thread, in the first of `extra`.
+        reduction: Option<LoadReduction>,
         extra: Slice,
     },
     Store {
@@ -690,6 +738,14 @@ pub(crate) enum Tensor {
     },
     FenceBefore,
     FenceAfter,
+}
+
+/// `.red` of `tcgen05.ld`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoadReduction {
+    pub(crate) reduction: Reduction,
+    /// Whether magnitudes are compared.
+    pub(crate) is_absolute: bool,
 }
 
 /// A multiply.

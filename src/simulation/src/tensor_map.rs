@@ -4,7 +4,7 @@
 //! recognised by their first bytes: a kernel only hands them on, or changes fields by
 //! `tensormap.replace`.
 
-use super::addresses::{self, Element, Tensor, Tile};
+use super::addresses::{self, Element, Im2col, Tensor, Tile};
 use crate::isa::generic::TensormapField;
 
 /// How the bytes of a box lie in shared memory.
@@ -48,6 +48,46 @@ pub enum Interleave {
     Bytes32,
 }
 
+/// What stands for elements that are out of bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum Fill {
+    /// Zeros.
+    #[default]
+    #[serde(rename = "zero")]
+    Zero,
+    /// A NaN that `fma.oob` takes for zero (`CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA`).
+    #[serde(rename = "nan")]
+    Nan,
+}
+
+/// What a map in im2col mode says instead of a box. Corners have a number for each dimension but the first, the
+/// channels, and the last, the images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Where the box that the filter's corner walks in starts, from the start of the image on.
+    pub lower: Vec<i32>,
+    /// Where it ends, from the end of the image on.
+    pub upper: Vec<i32>,
+    /// Channels of a pixel.
+    pub channels: u32,
+    /// Pixels of a column.
+    pub pixels: u32,
+}
+
+impl Swizzle {
+    const fn of_addresses(self) -> addresses::Swizzle {
+        match self {
+            Self::None => addresses::Swizzle::None,
+            Self::Bytes32 => addresses::Swizzle::Bytes32,
+            Self::Bytes64 => addresses::Swizzle::Bytes64,
+            Self::Bytes128 => addresses::Swizzle::Bytes128,
+            Self::Bytes128Atom32 => addresses::Swizzle::Bytes128Atom32,
+            Self::Bytes128Atom32Flip8 => addresses::Swizzle::Bytes128Atom32Flip8,
+            Self::Bytes128Atom64 => addresses::Swizzle::Bytes128Atom64,
+        }
+    }
+}
+
 const SWIZZLES: [Swizzle; 7] = [
     Swizzle::None,
     Swizzle::Bytes32,
@@ -63,42 +103,182 @@ const INTERLEAVES: [Interleave; 3] = [Interleave::None, Interleave::Bytes16, Int
 pub const BYTES: usize = 128;
 const MAGIC: [u8; 8] = *b"ptxtcmap";
 
-/// Bits of an element in global and in shared memory, by the number that `tensormap.replace` has for
-/// its type.
-const ELEMENT_BITS: [(u8, u8); 16] = [
-    (8, 8),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (64, 64),
-    (64, 64),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (64, 64),
-    (16, 16),
-    (32, 32),
-    (32, 32),
-    (4, 4),
-    (4, 8),
-    (6, 8),
+/// The type of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementType {
+    /// Bytes: also what has eight bits in one.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    S32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    S64,
+    /// Half precision.
+    F16,
+    /// Single precision.
+    F32,
+    /// The same, whose reductions flush subnormal numbers to zero.
+    F32Ftz,
+    /// Double precision.
+    F64,
+    /// The upper half of a single.
+    Bf16,
+    /// Singles of 19 bits.
+    Tf32,
+    /// The same, whose reductions flush subnormal numbers to zero.
+    Tf32Ftz,
+    /// Four bits, as dense in shared memory.
+    B4x16,
+    /// Four bits, of which 16 take 16 bytes of shared memory.
+    B4x16P64,
+    /// Six bits, of which 16 take 16 bytes of shared memory.
+    B6x16P32,
+}
+
+/// By the number that `tensormap.replace` has for the type.
+const ELEMENT_TYPES: [ElementType; 16] = [
+    ElementType::U8,
+    ElementType::U16,
+    ElementType::U32,
+    ElementType::S32,
+    ElementType::U64,
+    ElementType::S64,
+    ElementType::F16,
+    ElementType::F32,
+    ElementType::F32Ftz,
+    ElementType::F64,
+    ElementType::Bf16,
+    ElementType::Tf32,
+    ElementType::Tf32Ftz,
+    ElementType::B4x16,
+    ElementType::B4x16P64,
+    ElementType::B6x16P32,
 ];
+
+impl ElementType {
+    /// The types by the names that a launch file has for them.
+    const NAMES: [(&'static str, Self); 27] = [
+        ("u8", Self::U8),
+        ("s8", Self::U8),
+        ("b8", Self::U8),
+        ("u16", Self::U16),
+        ("s16", Self::U16),
+        ("b16", Self::U16),
+        ("u32", Self::U32),
+        ("s32", Self::S32),
+        ("b32", Self::U32),
+        ("u64", Self::U64),
+        ("s64", Self::S64),
+        ("b64", Self::U64),
+        ("f16", Self::F16),
+        ("bf16", Self::Bf16),
+        ("f32", Self::F32),
+        ("f32_ftz", Self::F32Ftz),
+        ("tf32", Self::Tf32),
+        ("tf32_ftz", Self::Tf32Ftz),
+        ("f64", Self::F64),
+        ("e4m3", Self::U8),
+        ("e5m2", Self::U8),
+        ("f8", Self::U8),
+        ("ue8m0", Self::U8),
+        ("b4x16", Self::B4x16),
+        ("e2m1", Self::B4x16),
+        ("b4x16_p64", Self::B4x16P64),
+        ("b6x16_p32", Self::B6x16P32),
+    ];
+
+    /// All names.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// A type of so many bits, in global and in shared memory.
+    pub(crate) const fn of_bits(bits: u32, shared_bits: u32) -> Self {
+        match (bits, shared_bits) {
+            (4, 4) => Self::B4x16,
+            (4, _) => Self::B4x16P64,
+            (6, _) => Self::B6x16P32,
+            (8, _) => Self::U8,
+            (32, _) => Self::F32,
+            (64, _) => Self::F64,
+            _ => Self::F16,
+        }
+    }
+
+    /// The first name that a launch file has for it.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, ty)| *ty == self).map_or("u8", |(name, _)| *name)
+    }
+
+    /// The type that a launch file names.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty)
+    }
+
+    /// Bits in global memory.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::B4x16 | Self::B4x16P64 => 4,
+            Self::B6x16P32 => 6,
+            Self::U8 => 8,
+            Self::U16 | Self::F16 | Self::Bf16 => 16,
+            Self::U32 | Self::S32 | Self::F32 | Self::F32Ftz | Self::Tf32 | Self::Tf32Ftz => 32,
+            Self::U64 | Self::S64 | Self::F64 => 64,
+        }
+    }
+
+    /// Whether it is of floating point.
+    pub const fn is_float(self) -> bool {
+        match self {
+            Self::F16 | Self::F32 | Self::F32Ftz | Self::F64 | Self::Bf16 | Self::Tf32 | Self::Tf32Ftz => {
+                true
+            }
+            Self::U8
+            | Self::U16
+            | Self::U32
+            | Self::S32
+            | Self::U64
+            | Self::S64
+            | Self::B4x16
+            | Self::B4x16P64
+            | Self::B6x16P32 => false,
+        }
+    }
+
+    /// Bits in shared memory.
+    pub const fn shared_bits(self) -> u32 {
+        match self {
+            Self::B4x16P64 | Self::B6x16P32 => 8,
+            _ => self.bits(),
+        }
+    }
+}
 
 /// A tensor map. The innermost dimension comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
-    /// Bits of an element in global memory.
-    pub element_bits: u32,
-    /// Bits of an element in shared memory.
-    pub shared_bits: u32,
+    /// What it is made of.
+    pub element: ElementType,
     /// The address of the first element.
     pub base: u64,
     /// Elements.
     pub dims: Vec<u32>,
     /// Bytes from one element to the next, but for the innermost dimension.
     pub strides: Vec<u64>,
-    /// Elements of a box.
+    /// Elements of a box; none in im2col mode.
     pub box_dims: Vec<u32>,
+    /// Of each dimension, every so many-th element is taken: 1 to 8. That of the first counts only where elements are
+    /// interleaved.
+    pub steps: Vec<u32>,
+    /// What is out of bounds.
+    pub fill: Fill,
+    /// The column of im2col mode.
+    pub window: Option<Window>,
     /// How the box lies in shared memory.
     pub swizzle: Swizzle,
     /// How elements are interleaved.
@@ -110,8 +290,7 @@ impl TensorMap {
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8] = self.element_bits as u8;
-        bytes[9] = self.shared_bits as u8;
+        bytes[8] = ELEMENT_TYPES.iter().position(|it| *it == self.element).unwrap_or(0) as u8;
         bytes[10] = self.dims.len() as u8;
         bytes[11] = SWIZZLES.iter().position(|it| *it == self.swizzle).unwrap_or(0) as u8;
         bytes[12] = INTERLEAVES.iter().position(|it| *it == self.interleave).unwrap_or(0) as u8;
@@ -125,6 +304,20 @@ impl TensorMap {
         for (index, dim) in self.box_dims.iter().take(5).enumerate() {
             bytes[76 + index * 4..80 + index * 4].copy_from_slice(&dim.to_le_bytes());
         }
+        for (index, step) in self.steps.iter().take(5).enumerate() {
+            bytes[96 + index] = *step as u8;
+        }
+        bytes[13] = u8::from(self.fill == Fill::Nan);
+        if let Some(window) = &self.window {
+            bytes[14] = 1;
+            bytes[76..80].copy_from_slice(&window.channels.to_le_bytes());
+            bytes[80..84].copy_from_slice(&window.pixels.to_le_bytes());
+            for (corner, at) in [(&window.lower, 104), (&window.upper, 116)] {
+                for (index, offset) in corner.iter().take(3).enumerate() {
+                    bytes[at + index * 4..at + 4 + index * 4].copy_from_slice(&offset.to_le_bytes());
+                }
+            }
+        }
         bytes
     }
 
@@ -136,17 +329,33 @@ impl TensorMap {
         let rank = usize::from(bytes[10]).min(5);
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let double = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let corner = |at: usize| -> Option<Vec<i32>> {
+            (0..rank.saturating_sub(2)).map(|index| Some(word(at + index * 4)?.cast_signed())).collect()
+        };
+        let window = match bytes[14] {
+            0 => None,
+            _ => Some(Window {
+                lower: corner(104)?,
+                upper: corner(116)?,
+                channels: word(76)?,
+                pixels: word(80)?,
+            }),
+        };
+        let boxed = if window.is_some() { 0 } else { rank };
         Some(Self {
-            element_bits: bytes[8].into(),
-            shared_bits: bytes[9].into(),
+            element: *ELEMENT_TYPES.get(usize::from(bytes[8]))?,
             base: double(16)?,
             dims: (0..rank).map(|index| word(24 + index * 4)).collect::<Option<_>>()?,
             strides: (0..rank.saturating_sub(1))
                 .map(|index| double(44 + index * 8))
                 .collect::<Option<_>>()?,
-            box_dims: (0..rank).map(|index| word(76 + index * 4)).collect::<Option<_>>()?,
+            box_dims: (0..boxed).map(|index| word(76 + index * 4)).collect::<Option<_>>()?,
             swizzle: *SWIZZLES.get(usize::from(bytes[11]))?,
             interleave: *INTERLEAVES.get(usize::from(bytes[12]))?,
+            // A map that a kernel puts together has zeros there first.
+            steps: bytes[96..96 + rank].iter().map(|step| u32::from(*step).max(1)).collect(),
+            fill: if bytes[13] == 0 { Fill::Zero } else { Fill::Nan },
+            window,
         })
     }
 
@@ -157,7 +366,6 @@ impl TensorMap {
         if bytes[..8] != MAGIC {
             *bytes = [0; BYTES];
             bytes[..8].copy_from_slice(&MAGIC);
-            (bytes[8], bytes[9]) = ELEMENT_BITS[0];
             bytes[10] = 1;
         }
         let ordinal = ordinal as usize;
@@ -171,9 +379,8 @@ impl TensorMap {
                 return true;
             }
             TensormapField::Elemtype => {
-                let Some((global, shared)) = ELEMENT_BITS.get(value as usize) else { return false };
-                (bytes[8], bytes[9]) = (*global, *shared);
-                return true;
+                bytes[8] = value as u8;
+                return value < ELEMENT_TYPES.len() as u64;
             }
             TensormapField::SwizzleMode => {
                 bytes[11] = value as u8;
@@ -183,10 +390,19 @@ impl TensorMap {
                 bytes[12] = value as u8;
                 return value < 3;
             }
-            TensormapField::ElementStride | TensormapField::SwizzleAtomicity | TensormapField::FillMode => {
-                return true;
+            TensormapField::ElementStride if ordinal < 5 => {
+                bytes[96 + ordinal] = value as u8;
+                return value < 9;
             }
-            TensormapField::GlobalDim | TensormapField::GlobalStride | TensormapField::BoxDim => {
+            TensormapField::FillMode => {
+                bytes[13] = value as u8;
+                return value < 2;
+            }
+            TensormapField::SwizzleAtomicity => return true,
+            TensormapField::GlobalDim
+            | TensormapField::GlobalStride
+            | TensormapField::BoxDim
+            | TensormapField::ElementStride => {
                 return false;
             }
         };
@@ -200,37 +416,70 @@ impl TensorMap {
             && self.dims.len() == self.box_dims.len()
             && self.strides.len() + 1 == self.dims.len();
         is_plain.then(|| Tile {
-            tensor: Tensor {
-                element: Element {
-                    bits: self.element_bits,
-                    is_padded: self.shared_bits != self.element_bits,
-                },
-                sizes: self.dims.clone(),
-                strides: self.strides.clone(),
-            },
+            tensor: self.tensor(),
             sizes: self.box_dims.clone(),
-            steps: vec![1; self.dims.len()],
-            swizzle: match self.swizzle {
-                Swizzle::None => addresses::Swizzle::None,
-                Swizzle::Bytes32 => addresses::Swizzle::Bytes32,
-                Swizzle::Bytes64 => addresses::Swizzle::Bytes64,
-                Swizzle::Bytes128 => addresses::Swizzle::Bytes128,
-                Swizzle::Bytes128Atom32 => addresses::Swizzle::Bytes128Atom32,
-                Swizzle::Bytes128Atom32Flip8 => addresses::Swizzle::Bytes128Atom32Flip8,
-                Swizzle::Bytes128Atom64 => addresses::Swizzle::Bytes128Atom64,
-            },
+            steps: self.steps.clone(),
+            swizzle: self.swizzle.of_addresses(),
         })
     }
 
-    /// Bytes of a box in shared memory.
+    fn tensor(&self) -> Tensor {
+        Tensor {
+            element: Element {
+                bits: self.element.bits(),
+                is_padded: self.element.shared_bits() != self.element.bits(),
+            },
+            sizes: self.dims.clone(),
+            strides: self.strides.clone(),
+        }
+    }
+
+    /// The columns that it describes in im2col mode, unless their elements are interleaved or padded.
+    pub(crate) fn im2col(&self) -> Option<Im2col> {
+        let window = self.window.as_ref()?;
+        let is_plain = self.interleave == Interleave::None
+            && self.element.shared_bits() == self.element.bits()
+            && (3..=5).contains(&self.dims.len())
+            && self.strides.len() + 1 == self.dims.len();
+        is_plain.then(|| Im2col {
+            tensor: self.tensor(),
+            lower: window.lower.clone(),
+            upper: window.upper.clone(),
+            channels: window.channels,
+            pixels: window.pixels,
+            steps: self.steps.clone(),
+            swizzle: self.swizzle.of_addresses(),
+        })
+    }
+
+    /// What stands for so many bytes out of bounds; nothing if no source says it.
+    pub(crate) fn filled(&self, len: usize) -> Option<Vec<u8>> {
+        match (self.fill, self.element) {
+            (Fill::Zero, _) => Some(vec![0; len]),
+            // An H200 repeats the pattern of halves.
+            (Fill::Nan, ElementType::F16 | ElementType::Bf16 | ElementType::F32 | ElementType::F64) => {
+                Some([0xF7, 0x7F].into_iter().cycle().take(len).collect())
+            }
+            (Fill::Nan, _) => None,
+        }
+    }
+
+    /// Bytes of a box in shared memory, or of a column.
     pub fn box_bytes(&self) -> u64 {
-        let elements: u64 = self.box_dims.iter().map(|dim| u64::from(*dim)).product();
-        elements * u64::from(self.shared_bits) / 8
+        let taken = |(index, dim): (usize, &u32)| {
+            let step = self.steps.get(index).copied().unwrap_or(1).max(1);
+            u64::from(if index == 0 { *dim } else { dim.div_ceil(step) })
+        };
+        let elements: u64 = self.window.as_ref().map_or_else(
+            || self.box_dims.iter().enumerate().map(taken).product(),
+            |window| u64::from(window.channels) * u64::from(window.pixels),
+        );
+        elements * u64::from(self.element.shared_bits()) / 8
     }
 
     /// Bytes of the innermost row of a box.
     pub fn row_bytes(&self) -> u64 {
-        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.shared_bits) / 8
+        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.element.shared_bits()) / 8
     }
 }
 
@@ -241,17 +490,23 @@ mod tests {
     #[test]
     fn a_map_comes_back() {
         let map = TensorMap {
-            element_bits: 16,
-            shared_bits: 16,
+            element: ElementType::Bf16,
             base: 5 << 34,
             dims: vec![256, 128, 3],
             strides: vec![512, 65536],
             box_dims: vec![64, 128, 1],
             swizzle: Swizzle::Bytes128,
             interleave: Interleave::None,
+            steps: vec![1, 2, 8],
+            fill: Fill::Nan,
+            window: None,
         };
         assert_eq!(TensorMap::decode(&map.encode()), Some(map.clone()));
-        assert_eq!(map.box_bytes(), 64 * 128 * 2);
+        let window = Window { lower: vec![-1], upper: vec![2], channels: 64, pixels: 128 };
+        let column = TensorMap { window: Some(window), box_dims: Vec::new(), ..map.clone() };
+        assert_eq!(TensorMap::decode(&column.encode()), Some(column.clone()));
+        assert_eq!(column.box_bytes(), 64 * 128 * 2);
+        assert_eq!(map.box_bytes(), 64 * 64 * 2);
         assert_eq!(TensorMap::decode(&[0; BYTES]), None);
     }
 }

@@ -29,6 +29,16 @@ impl Im2col {
         u64::from(self.pixels) * u64::from(self.channels) * u64::from(self.tensor.element.bits) / 8
     }
 
+    /// Bytes of a pixel in shared memory.
+    pub fn row_bytes(&self) -> u32 {
+        (u64::from(self.channels) * u64::from(self.tensor.element.bits) / 8) as u32
+    }
+
+    /// Bytes from one pixel to the next in shared memory.
+    pub fn pitch(&self) -> u32 {
+        self.swizzle.span().map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
+    }
+
     /// The pieces of the column that starts at some coordinates, seen through the filter's pixel at
     /// `offsets`.
     pub fn pieces(&self, coordinates: &[i32], offsets: &[u16], shared: u32, mut each: impl FnMut(Piece)) {
@@ -36,8 +46,7 @@ impl Im2col {
         if rank < 3 || coordinates.len() < rank {
             return;
         }
-        let row = self.channels * self.tensor.element.bits / 8;
-        let pitch = self.swizzle.span().map_or(row, |span| span.max(row));
+        let pitch = self.pitch();
         let mut corner: Vec<i64> = coordinates.iter().map(|coordinate| i64::from(*coordinate)).collect();
         for pixel in 0..self.pixels {
             let mut place = corner.clone();
@@ -45,7 +54,7 @@ impl Im2col {
                 *coordinate += i64::from(*offset);
             }
             let row = self.tensor.row(&place);
-            let to = shared.wrapping_add(pixel * pitch);
+            let to = shared.wrapping_add(pixel.wrapping_mul(pitch));
             self.tensor.row_pieces((row, place[0], self.channels), self.swizzle, to, &mut each);
             self.advance(&mut corner);
         }

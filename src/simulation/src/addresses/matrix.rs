@@ -1,6 +1,6 @@
-//! Matrices of 16-bit elements in the registers of a warp: `ldmatrix`, `stmatrix`.
+//! Matrices in the registers of a warp: `ldmatrix`, `stmatrix`.
 //!
-//! A matrix has eight rows of eight elements, 16 bytes each. The addresses of its rows are those of
+//! A matrix of 16-bit elements has eight rows of eight elements, 16 bytes each. The addresses of its rows are those of
 //! eight lanes: lanes 0 to 7 for the first matrix, 8 to 15 for the second, and so on. Matrix `n` is
 //! register `n` of each lane: two elements of a row, or of a column with `.trans`.
 
@@ -39,6 +39,18 @@ pub fn sixteen_by_sixteen(lane: u32, register: u32) -> impl Iterator<Item = Plac
     (0..4).map(move |part| Place {
         row: 16 * matrix + 4 * group + part,
         byte: column + 8 * half,
+        bytes: 1,
+        bit: 8 * part,
+    })
+}
+
+/// What a lane's register number `matrix` of a transposed `m16n8` of bytes is made of. In memory, such a matrix has
+/// eight rows of 16 bytes, whose addresses are those of eight lanes.
+pub fn sixteen_by_eight(lane: u32, matrix: u32) -> impl Iterator<Item = Place> {
+    let (column, group) = (lane / 4, lane % 4);
+    (0..4).map(move |part| Place {
+        row: 8 * matrix + 2 * group + part % 2,
+        byte: column + part / 2 * 8,
         bytes: 1,
         bit: 8 * part,
     })

@@ -12,7 +12,7 @@ use crate::machine::{BoxSize, BoxSizes, Extents};
 use crate::program::windows;
 use crate::report::{Reason, TriedLaunch, verdict};
 use crate::run::Run;
-use crate::tensor_map::{self, Interleave, Swizzle, TensorMap};
+use crate::tensor_map::{self, ElementType, Fill, Interleave, Swizzle, TensorMap};
 use crate::{Kernel, KernelReport, Settings};
 
 /// Elements of a box along each dimension (`cuTensorMapEncodeTiled`).
@@ -37,8 +37,9 @@ impl Kernel<'_> {
             let parameter = self.program.parameters.iter().position(is_it);
             let (windows::PARAM, Some(index)) = (window, parameter) else { continue };
             let Some(map) = assumed_map(*size) else { continue };
-            let bytes =
-                map.dims.iter().map(|dim| u64::from(*dim)).product::<u64>() * u64::from(map.element_bits) / 8;
+            let bytes = map.dims.iter().map(|dim| u64::from(*dim)).product::<u64>()
+                * u64::from(map.element.bits())
+                / 8;
             if let Some(argument) = hypothesis.launch.arguments.get_mut(index) {
                 *argument = Argument::TensorMap { map, base: None, bytes, data: None };
                 any = true;
@@ -140,9 +141,11 @@ fn assumed_map(size: BoxSize) -> Option<TensorMap> {
         pitch *= u64::from(*dim);
     }
     Some(TensorMap {
-        element_bits,
-        shared_bits,
+        element: ElementType::of_bits(element_bits, shared_bits),
         base: 0,
+        steps: vec![1; dims.len()],
+        fill: Fill::default(),
+        window: None,
         dims,
         strides,
         box_dims,

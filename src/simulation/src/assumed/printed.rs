@@ -145,7 +145,7 @@ fn print_argument(
             let _ = write!(
                 text,
                 "type = \"tensor_map\"\nelement = \"{}\"\ndims = {:?} # assumed\nbox = {:?}\nswizzle = \"{}\"\n",
-                element_name(map.element_bits, map.shared_bits),
+                map.element.name(),
                 map.dims,
                 map.box_dims,
                 swizzle_name(map.swizzle)
@@ -179,19 +179,6 @@ fn buffer(text: &mut String, bytes: u64) {
 fn number(text: &mut String, bytes: u32, value: u64) {
     let value = value & u64::MAX >> (64 - bytes.clamp(1, 8) * 8);
     let _ = writeln!(text, "type = \"u{}\"\nvalue = {value}", bytes * 8);
-}
-
-/// A type of so many bits, in global and in shared memory.
-const fn element_name(bits: u32, shared_bits: u32) -> &'static str {
-    match (bits, shared_bits) {
-        (4, 4) => "b4x16",
-        (4, _) => "b4x16_p64",
-        (6, _) => "b6x16_p32",
-        (8, _) => "u8",
-        (32, _) => "f32",
-        (64, _) => "f64",
-        _ => "f16",
-    }
 }
 
 /// As a launch file names it.

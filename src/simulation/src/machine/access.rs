@@ -2,13 +2,14 @@
 
 use super::memory::Read;
 use super::places::{Place, behind, words};
+use super::reduction::{Unit, combined};
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
 use crate::arithmetic::Lanes;
 use crate::arithmetic::known_bits::{self, Known};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
-use crate::isa::generic::{ReductionOperator, Type};
+use crate::isa::generic::ReductionOperator;
 use crate::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
 
 /// What is assumed of what is not computed.
@@ -433,7 +434,8 @@ impl Machine<'_> {
             return Ok(Flow::Next);
         }
         let element = u32::from(atomic.bytes);
-        let parts = if atomic.operator == ReductionOperator::Cas { sources.len() / 2 } else { sources.len() };
+        let operator = atomic.reduction.operator;
+        let parts = if operator == ReductionOperator::Cas { sources.len() / 2 } else { sources.len() };
         let mut results: Vec<(Lanes, u32)> = vec![([0; 32], 0); parts];
         let mut changed = false;
         let (mut places, mut shared, mut global) = (Vec::new(), Vec::new(), Vec::new());
@@ -443,20 +445,42 @@ impl Machine<'_> {
                 continue;
             };
             places.push(place);
-            match place {
-                Place::Shared { cta, offset } => shared.push((cta, offset, bytes)),
-                Place::Global(address) => global.push((address, bytes)),
-                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
+            let unit = match place {
+                Place::Shared { cta, offset } => {
+                    shared.push((cta, offset, bytes));
+                    Unit::Shared
+                }
+                Place::Global(address) => {
+                    global.push((address, bytes));
+                    Unit::Global
+                }
+                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => Unit::Global,
+            };
+            let at = |part: usize| behind(place, part as u64 * u64::from(element));
+            let olds = (0..parts)
+                .map(|part| self.read(strand, at(part), lane, (element, Expected::Counter)))
+                .collect::<Result<smallvec::SmallVec<[Read; 8]>, Stop>>()?;
+            // An element of 16 bytes is compared as a whole.
+            let (mut differs, mut is_lost) = (false, false);
+            for (old, source) in olds.iter().zip(&sources) {
+                let (b, unknown) = self.value(strand, *source);
+                let is_compared = operator == ReductionOperator::Cas && parts > 1;
+                differs |= is_compared && old.value != b[lane];
+                is_lost |= is_compared && (old.unknown || unknown >> lane & 1 != 0);
             }
-            for part in 0..parts {
-                let at = behind(place, part as u64 * u64::from(element));
-                let old = self.read(strand, at, lane, (element, Expected::Counter))?;
+            for (part, old) in olds.iter().enumerate() {
+                let at = at(part);
                 let (b, b_unknown) = self.value(strand, sources[part]);
                 let (c, c_unknown) =
                     sources.get(parts + part).map_or(([0; 32], 0), |it| self.value(strand, *it));
-                let doubt = old.unknown && atomic.operator != ReductionOperator::Exch
-                    || (b_unknown | c_unknown) >> lane & 1 != 0;
-                let new = combined(atomic.operator, atomic.ty, old.value, b[lane], c[lane]);
+                let doubt = old.unknown && operator != ReductionOperator::Exch
+                    || (b_unknown | c_unknown) >> lane & 1 != 0
+                    || is_lost;
+                let new = if differs {
+                    Some(old.value)
+                } else {
+                    combined(atomic.reduction, unit, old.value, b[lane], c[lane])
+                };
                 let (value, unknown) = (new.unwrap_or(0), doubt || new.is_none());
                 changed |= self.write(strand, at, lane, element, (value, unknown))?;
                 results[part].0[lane] = old.value;
@@ -510,6 +534,7 @@ impl Machine<'_> {
         };
         let mut shared = Vec::new();
         let mut changed = fragments.is_none();
+        let mut starts = [None; 32];
         for lane in lanes(wanted) {
             if !addresses[lane].is_multiple_of(16) {
                 self.misaligned(strand, addresses[lane], 16);
@@ -523,30 +548,30 @@ impl Machine<'_> {
                     }
                 }
                 shared.push((cta, offset, row_bytes));
+                starts[lane] = Some((cta, offset));
             }
-            let Some(fragments) = fragments else { continue };
-            let (matrix, row) = (lane / 8, lane as u32 % 8);
-            let Some((value, unknown)) = values.get_mut(matrix) else { continue };
-            for column in 0..8 {
-                let (holder, half) = match fragments {
-                    Fragments::Rows => (row * 4 + column / 2, column % 2),
-                    Fragments::Columns => (column * 4 + row / 2, row % 2),
-                };
-                let holder = holder as usize;
-                let (Some(Place::Shared { cta, offset }), at) = (place, u64::from(column) * 2) else {
-                    *unknown |= u32::from(!store) << holder;
-                    continue;
-                };
-                let memory = &mut self.ctas[cta as usize].shared;
-                let at = u64::from(offset) + at;
-                if store {
-                    let element = value[holder] >> (half * 16) & 0xFFFF;
-                    let is_unknown = *unknown >> holder & 1 != 0;
-                    changed |= memory.write(at, 2, element, is_unknown).unwrap_or(false);
-                } else if let Some(read) = memory.read(at, 2) {
-                    value[holder] |= read.value << (half * 16);
-                    *unknown |= u32::from(read.unknown) << holder;
-                }
+        }
+        let Self { ctas, .. } = self;
+        for (register, (value, unknown)) in values.iter_mut().enumerate() {
+            let Some(fragments) = fragments else { break };
+            for (lane, value) in value.iter_mut().enumerate() {
+                fragments.each(lane as u32, register as u32, |place| {
+                    let start = starts.get(place.row as usize).copied().flatten();
+                    let Some((cta, offset)) = start else {
+                        *unknown |= u32::from(!store) << lane;
+                        return;
+                    };
+                    let memory = &mut ctas[cta as usize].shared;
+                    let (at, bytes) = (u64::from(offset + place.byte), place.bytes as usize);
+                    if store {
+                        let element = *value >> place.bit & u64::MAX >> (64 - 8 * bytes);
+                        let is_unknown = *unknown >> lane & 1 != 0;
+                        changed |= memory.write(at, bytes, element, is_unknown).unwrap_or(false);
+                    } else if let Some(read) = memory.read(at, bytes) {
+                        *value |= read.value << place.bit;
+                        *unknown |= u32::from(read.unknown) << lane;
+                    }
+                });
             }
         }
         self.touch(strand, &shared, (store, !changed), None, strand.mask);
@@ -608,62 +633,4 @@ fn extended(value: u64, from: u32, to: u32) -> u64 {
     let unused = 64 - from;
     let wide = ((value << unused).cast_signed() >> unused).cast_unsigned();
     if to >= 64 { wide } else { wide & ((1 << to) - 1) }
-}
-
-/// What an atomic operation leaves in memory; nothing if that is not computed.
-pub(super) fn combined(operator: ReductionOperator, ty: Type, old: u64, b: u64, c: u64) -> Option<u64> {
-    if ty.is_float() && !matches!(operator, ReductionOperator::Exch | ReductionOperator::Cas) {
-        return None;
-    }
-    let bits = ty.bits().unwrap_or(64).min(64);
-    let mask = u64::MAX >> (64 - bits);
-    let (old, b, c) = (old & mask, b & mask, c & mask);
-    let signed = |value: u64| extended(value, bits, 64).cast_signed();
-    Some(
-        mask & match operator {
-            ReductionOperator::And => old & b,
-            ReductionOperator::Or => old | b,
-            ReductionOperator::Xor => old ^ b,
-            ReductionOperator::Exch => b,
-            ReductionOperator::Cas => {
-                if old == b {
-                    c
-                } else {
-                    old
-                }
-            }
-            ReductionOperator::Add => old.wrapping_add(b),
-            ReductionOperator::Inc => {
-                if old >= b {
-                    0
-                } else {
-                    old + 1
-                }
-            }
-            ReductionOperator::Dec => {
-                if old == 0 || old > b {
-                    b
-                } else {
-                    old - 1
-                }
-            }
-            ReductionOperator::Min if ty.is_signed() => {
-                if signed(old) < signed(b) {
-                    old
-                } else {
-                    b
-                }
-            }
-            ReductionOperator::Min => old.min(b),
-            ReductionOperator::Max if ty.is_signed() => {
-                if signed(old) > signed(b) {
-                    old
-                } else {
-                    b
-                }
-            }
-            ReductionOperator::Max => old.max(b),
-            ReductionOperator::Popc => return None,
-        },
-    )
 }

@@ -3,13 +3,17 @@
 use super::Machine;
 use super::memory::Contents;
 use super::operation::Operation;
+use super::reduction::{Unit, reduced};
 use super::warp::Strand;
-use crate::addresses::{Piece, Tile};
+use crate::addresses::{Element, Im2col, Piece, Swizzle, Tile};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::LoadMode;
-use crate::program::Slice;
+use crate::program::{Reduction, Slice};
 use crate::tensor_map::TensorMap;
+
+/// What is computed with what is there, if something is; nothing in it if that is not known.
+pub(super) type Reduces = Option<Option<(Reduction, Unit)>>;
 
 /// A box under way, and the places in shared memory that it goes to, or the one that it comes from.
 #[derive(Debug)]
@@ -21,59 +25,127 @@ pub(super) struct Moving {
 /// A box of a tensor, between global and shared memory.
 #[derive(Debug)]
 pub(super) struct Boxed {
-    tile: Tile,
+    form: Form,
     /// Where it starts; four more rows stand for those of `.tile::gather4`. Nothing if that is not known.
     coordinates: Option<Vec<i32>>,
-    is_four_rows: bool,
-    /// The address of the tensor.
-    base: u64,
+    map: TensorMap,
+}
+
+/// Which elements a copy moves.
+#[derive(Debug)]
+enum Form {
+    Tile(Tile),
+    /// `.tile::gather4`, `.tile::scatter4`
+    FourRows(Tile),
+    /// `.im2col`, and where the filter's pixel is.
+    Column(Im2col, Vec<u16>),
 }
 
 impl Boxed {
     /// A box that a copy moves, unless the tensor map does not say.
-    pub(super) fn new(map: &TensorMap, mode: LoadMode, coordinates: Option<Vec<i32>>) -> Option<Self> {
-        let is_four_rows = match mode {
-            LoadMode::Tile => false,
-            LoadMode::TileGather4 | LoadMode::TileScatter4 => true,
-            LoadMode::Im2col
-            | LoadMode::Im2colW
-            | LoadMode::Im2colW128
-            | LoadMode::Im2colNoOffs
-            | LoadMode::Im2colNoOffsW => return None,
+    pub(super) fn new(
+        map: &TensorMap,
+        mode: LoadMode,
+        (coordinates, offsets): (Option<Vec<i32>>, Option<Vec<i32>>),
+    ) -> Option<Self> {
+        let (form, wanted) = match mode {
+            LoadMode::Tile => {
+                let tile = map.tile()?;
+                let wanted = tile.sizes.len();
+                (Form::Tile(tile), wanted)
+            }
+            LoadMode::TileGather4 | LoadMode::TileScatter4 => (Form::FourRows(map.tile()?), 5),
+            LoadMode::Im2col | LoadMode::Im2colNoOffs => {
+                let column = map.im2col()?;
+                let rank = column.tensor.sizes.len();
+                let is_given = mode == LoadMode::Im2col;
+                let offsets = offsets.unwrap_or_default();
+                // Offsets have 16 bits.
+                let offsets: Vec<u16> = offsets.iter().map(|offset| *offset as u16).collect();
+                if is_given && offsets.len() + 2 != rank {
+                    return None;
+                }
+                (Form::Column(column, offsets), rank)
+            }
+            LoadMode::Im2colW | LoadMode::Im2colW128 | LoadMode::Im2colNoOffsW => return None,
         };
-        let tile = map.tile()?;
-        let wanted = if is_four_rows { 5 } else { tile.sizes.len() };
         let coordinates = coordinates.filter(|coordinates| coordinates.len() == wanted);
-        Some(Self { tile, coordinates, is_four_rows, base: map.base })
+        Some(Self { form, coordinates, map: map.clone() })
     }
 
-    /// How the box lies, for whoever reads it later.
-    pub(super) fn tile(&self) -> &Tile {
-        &self.tile
+    /// What it is made of.
+    pub(super) fn element(&self) -> Element {
+        match &self.form {
+            Form::Tile(tile) | Form::FourRows(tile) => tile.tensor.element,
+            Form::Column(column, _) => column.tensor.element,
+        }
+    }
+
+    /// How it lies, for whoever reads it later.
+    pub(super) fn swizzle(&self) -> Swizzle {
+        match &self.form {
+            Form::Tile(tile) | Form::FourRows(tile) => tile.swizzle,
+            Form::Column(column, _) => column.swizzle,
+        }
+    }
+
+    /// Bytes of a row in shared memory.
+    fn row_bytes(&self) -> u32 {
+        match &self.form {
+            Form::Tile(tile) | Form::FourRows(tile) => tile.row_bytes(),
+            Form::Column(column, _) => column.row_bytes(),
+        }
+    }
+
+    /// Bytes from one row to the next.
+    fn pitch(&self) -> u32 {
+        match &self.form {
+            Form::Tile(tile) | Form::FourRows(tile) => tile.pitch(),
+            Form::Column(column, _) => column.pitch(),
+        }
     }
 
     /// Bytes that are copied or filled.
     pub(super) fn bytes(&self) -> u64 {
-        if self.is_four_rows { 4 * u64::from(self.tile.row_bytes()) } else { self.tile.bytes() }
+        match &self.form {
+            Form::Tile(tile) => tile.bytes(),
+            Form::FourRows(tile) => 4 * u64::from(tile.row_bytes()),
+            Form::Column(column, _) => column.bytes(),
+        }
     }
 
     /// Bytes from the first to the last one.
     pub(super) fn extent(&self) -> u64 {
-        self.bytes() / u64::from(self.tile.row_bytes().max(1)) * u64::from(self.tile.pitch())
+        self.bytes() / u64::from(self.row_bytes().max(1)) * u64::from(self.pitch())
     }
 
     /// Whether the box may start where it does.
     fn may_start(&self) -> bool {
-        self.coordinates.as_ref().is_none_or(|coordinates| self.tile.may_start_at(coordinates))
+        match &self.form {
+            Form::Tile(tile) | Form::FourRows(tile) => {
+                self.coordinates.as_ref().is_none_or(|coordinates| tile.may_start_at(coordinates))
+            }
+            Form::Column(..) => true,
+        }
     }
 
     /// The pieces that the box has at a place in shared memory.
     fn pieces(&self, coordinates: &[i32], shared: u32, each: impl FnMut(Piece)) {
-        match *coordinates {
-            [first, one, two, three, four] if self.is_four_rows => {
-                self.tile.rows(first, [one, two, three, four], shared, each);
+        match (&self.form, coordinates) {
+            (Form::FourRows(tile), &[first, one, two, three, four]) => {
+                tile.rows(first, [one, two, three, four], shared, each);
             }
-            _ => self.tile.pieces(coordinates, shared, each),
+            (Form::Tile(tile) | Form::FourRows(tile), _) => tile.pieces(coordinates, shared, each),
+            (Form::Column(column, offsets), _) => column.pieces(coordinates, offsets, shared, each),
+        }
+    }
+
+    /// Coordinates: as many as it has.
+    fn rank(&self) -> usize {
+        match &self.form {
+            Form::Tile(tile) => tile.sizes.len().min(5),
+            Form::FourRows(_) => 5,
+            Form::Column(column, _) => column.tensor.sizes.len().min(5),
         }
     }
 
@@ -81,13 +153,12 @@ impl Boxed {
     pub(super) fn intervals(&self, shared: u32) -> Vec<(u32, u32)> {
         let bytes = self.bytes().min(1 << 20) as u32;
         // Rows without a gap between them fill whole patterns.
-        if self.tile.pitch() == self.tile.row_bytes() {
+        if self.pitch() == self.row_bytes() {
             return vec![(shared, bytes)];
         }
         let mut all = Vec::new();
         let origin = [0; 5];
-        let rank = if self.is_four_rows { 5 } else { self.tile.sizes.len().min(5) };
-        self.pieces(&origin[..rank], shared, |piece| all.push((piece.shared, piece.bytes)));
+        self.pieces(&origin[..self.rank()], shared, |piece| all.push((piece.shared, piece.bytes)));
         all.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::new();
         for (start, bytes) in all {
@@ -120,7 +191,7 @@ impl Machine<'_> {
             Code::Misaligned,
             strand.step,
             "a box of a tensor must start at a multiple of 16 bytes of its row",
-            format!("it starts at element {} of {} bits", first.unwrap_or(0), boxed.tile.tensor.element.bits),
+            format!("it starts at element {} of {} bits", first.unwrap_or(0), boxed.element().bits),
         );
         self.report(finding);
     }
@@ -131,7 +202,8 @@ impl Machine<'_> {
             self.ctas[cta as usize].shared.fill(start.into(), bytes as usize, None);
         }
         let Some(coordinates) = &boxed.coordinates else { return };
-        if !self.global.may_be_known(boxed.base) {
+        let base = boxed.map.base;
+        if !self.global.may_be_known(base) {
             return;
         }
         let Self { global, ctas, .. } = self;
@@ -139,30 +211,40 @@ impl Machine<'_> {
         boxed.pieces(coordinates, offset, |piece| {
             let len = piece.bytes as usize;
             let contents = match piece.global {
-                Some(place) => global.contents(boxed.base.wrapping_add(place), len),
-                None => Some(Contents { bytes: vec![0; len], unknown: Vec::new() }),
+                Some(place) => global.contents(base.wrapping_add(place), len),
+                None => boxed.map.filled(len).map(|bytes| Contents { bytes, unknown: Vec::new() }),
             };
             shared.put(piece.shared.into(), &contents.unwrap_or_else(|| Contents::unknown(len)));
         });
     }
 
-    /// Brings the bytes of a box into global memory; what is `reduced` there is not computed.
-    pub(super) fn put(&mut self, boxed: &Boxed, (cta, offset): (u32, u32), reduced: bool) {
+    /// Brings the bytes of a box into global memory, or reduces them into what is there.
+    pub(super) fn put(&mut self, boxed: &Boxed, (cta, offset): (u32, u32), reduces: Reduces) {
         let Self { global, ctas, .. } = self;
         let shared = &ctas[cta as usize].shared;
+        let base = boxed.map.base;
         let len = boxed.extent().min(1 << 20) as usize;
-        if !global.may_be_known(boxed.base) && (reduced || !shared.is_partly_known(offset.into(), len)) {
-            global.lose(boxed.base);
+        if !global.may_be_known(base) && (reduces.is_some() || !shared.is_partly_known(offset.into(), len)) {
+            global.lose(base);
             return;
         }
         let Some(coordinates) = &boxed.coordinates else { return };
         boxed.pieces(coordinates, offset, |piece| {
             let Some(place) = piece.global else { return };
             let len = piece.bytes as usize;
-            let contents = shared.contents(piece.shared.into(), len).filter(|_| !reduced);
+            let at = base.wrapping_add(place);
+            let new = shared.contents(piece.shared.into(), len);
+            let contents = match reduces {
+                None => new,
+                Some(None) => None,
+                Some(Some((reduction, unit))) => {
+                    let old = global.contents(at, len);
+                    old.zip(new).map(|(old, new)| reduced(reduction, unit, &old, &new))
+                }
+            };
             // What is outside is reported of threads only.
             let contents = contents.unwrap_or_else(|| Contents::unknown(len));
-            global.put(boxed.base.wrapping_add(place), &contents);
+            global.put(at, &contents);
         });
     }
 
@@ -172,7 +254,7 @@ impl Machine<'_> {
         operation: &Operation,
         Moving { boxed, places }: &Moving,
         loads: bool,
-        reduced: bool,
+        reduces: Reduces,
     ) {
         self.global.step = operation.step;
         for place in places {
@@ -180,7 +262,7 @@ impl Machine<'_> {
                 self.fetch(boxed, *place);
                 self.remember_layout(operation, boxed, *place);
             } else {
-                self.put(boxed, *place, reduced);
+                self.put(boxed, *place, reduces);
             }
         }
     }

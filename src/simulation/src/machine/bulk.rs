@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use super::boxes::{Boxed, Moving};
 use super::operation::{AsyncStore, Kind, Transfer};
 use super::places::Place;
+use super::reduction::Unit;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::{LoadMode, ReductionOperator, Type};
-use crate::program::{Address, Bulk, Read, Slice, Where, windows};
-use crate::tensor_map::{self, Interleave};
+use crate::program::{Address, Bulk, Read, Reduction, Slice, Where, windows};
+use crate::tensor_map::{self, ElementType, Interleave};
 
 /// Copies that the threads of a warp have started.
 #[derive(Clone, Debug, Default)]
@@ -238,7 +239,9 @@ impl Machine<'_> {
             bytes: Some(bytes),
             moving: None,
             byte_mask: bulk.byte_mask.map(|mask| self.value_at(strand, mask, lane).map(|mask| mask as u16)),
-            reduces: bulk.reduces,
+            reduces: bulk
+                .reduces
+                .map(|(operator, ty)| Some((Reduction { operator, ty: ty?, noftz: false }, Unit::Bulk))),
         };
         match self.place(strand, bulk.source.0, from, bytes, false) {
             Some(Place::Global(address)) => transfer.from = Some(address),
@@ -324,7 +327,8 @@ impl Machine<'_> {
         }
         self.has_open_copies |= bytes.is_none();
         let coordinates = self.coordinates(strand, tensor.coordinates, lane);
-        let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, coordinates));
+        let offsets = self.coordinates(strand, tensor.offsets, lane);
+        let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, (coordinates, offsets)));
         let is_open = boxed.is_none() && bytes.is_none();
         let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
         let Some((cta, offset)) = self.shared_place(strand, memory.0, at, extent, loads) else {
@@ -347,7 +351,9 @@ impl Machine<'_> {
             bytes,
             moving: None,
             byte_mask: None,
-            reduces: bulk.reduces,
+            reduces: bulk
+                .reduces
+                .map(|(operator, _)| map.as_ref().and_then(|map| reduction(map.element, operator))),
         };
         let mut places = Vec::new();
         if loads {
@@ -422,7 +428,7 @@ impl Machine<'_> {
         strand: &Strand,
         (address, barrier): (Address, Address),
         (registers, bytes): (Slice, u8),
-        operator: Option<(ReductionOperator, Type)>,
+        reduction: Option<Reduction>,
         active: u32,
     ) -> Result<(), Stop> {
         let registers = self.operands(registers);
@@ -450,7 +456,7 @@ impl Machine<'_> {
                     bytes,
                     value: value[lane],
                     unknown: unknown >> lane & 1 != 0,
-                    operator,
+                    reduction,
                     mbarrier,
                 });
             }
@@ -460,4 +466,36 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
+
+/// What a tensor copy computes; nothing if an H200 refuses that.
+fn reduction(element: ElementType, operator: ReductionOperator) -> Option<(Reduction, Unit)> {
+    let is_sum = operator == ReductionOperator::Add;
+    let is_extreme = matches!(operator, ReductionOperator::Min | ReductionOperator::Max);
+    let is_logic =
+        matches!(operator, ReductionOperator::And | ReductionOperator::Or | ReductionOperator::Xor);
+    let is_count = matches!(operator, ReductionOperator::Inc | ReductionOperator::Dec);
+    let (ty, is_computed) = match element {
+        ElementType::U32 => (Type::U32, is_sum || is_extreme || is_logic || is_count),
+        ElementType::S32 => (Type::S32, is_sum || is_extreme || is_logic),
+        ElementType::U64 => (Type::U64, is_sum || is_extreme || is_logic),
+        ElementType::S64 => (Type::S64, is_extreme),
+        ElementType::F16 => (Type::F16, is_sum || is_extreme),
+        ElementType::Bf16 => (Type::Bf16, is_sum || is_extreme),
+        // The bits that tf32 does not have are summed, too.
+        ElementType::F32 | ElementType::Tf32 | ElementType::F32Ftz | ElementType::Tf32Ftz => {
+            (Type::F32, is_sum)
+        }
+        ElementType::F64 => (Type::F64, is_sum),
+        ElementType::U8
+        | ElementType::U16
+        | ElementType::B4x16
+        | ElementType::B4x16P64
+        | ElementType::B6x16P32 => return None,
+    };
+    let unit = match element {
+        ElementType::F32Ftz | ElementType::Tf32Ftz => Unit::Flushing,
+        _ => Unit::Bulk,
+    };
+    is_computed.then_some((Reduction { operator, ty, noftz: false }, unit))
 }

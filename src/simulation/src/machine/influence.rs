@@ -123,6 +123,7 @@ pub(super) fn concerns_others(action: &Action) -> bool {
         action,
         Action::Compute { .. }
             | Action::Opaque { .. }
+            | Action::Mma(_)
             | Action::Nothing
             | Action::Convert { .. }
             | Action::IsInSpace { .. }

@@ -67,9 +67,9 @@ impl Machine<'_> {
         boxed: &Boxed,
         (cta, offset): (u32, u32),
     ) {
-        let element = boxed.tile().tensor.element;
+        let element = boxed.element();
         let bits = (element.bits, if element.is_padded { 8 } else { element.bits });
-        let layout = Layout { swizzle: boxed.tile().swizzle, bits, step: operation.step };
+        let layout = Layout { swizzle: boxed.swizzle(), bits, step: operation.step };
         let end = offset.saturating_add(boxed.extent().min(1 << 20) as u32);
         let layouts = &mut self.ctas[cta as usize].layouts;
         layouts.forget(offset, end - offset);

@@ -1,19 +1,19 @@
 //! Operations that go on while threads do something else: how they start, and how they take effect.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Machine;
-use super::access::combined;
 use super::barrier::Event;
-use super::boxes::Moving;
+use super::boxes::{Moving, Reduces};
 use super::memory::Contents;
 use super::places::Place;
+use super::reduction::{Unit, combined, reduced};
 use super::step::ANSWER;
 use super::tensor_core::Work;
 use super::warp::Strand;
 use crate::clock::{Agent, Clock};
-use crate::isa::generic::{ReductionOperator, Type};
-use crate::program::Scope;
+use crate::program::{Reduction, Scope};
 use crate::shadow::{Access, Via};
 
 /// An operation under way.
@@ -63,7 +63,7 @@ pub(super) struct AsyncStore {
     pub(super) bytes: u32,
     pub(super) value: u64,
     pub(super) unknown: bool,
-    pub(super) operator: Option<(ReductionOperator, Type)>,
+    pub(super) reduction: Option<Reduction>,
     pub(super) mbarrier: u32,
 }
 
@@ -88,8 +88,8 @@ pub(super) struct Transfer {
     /// Which bytes of each 16 are written, if there is a mask; nothing in it if it is not known.
     #[allow(clippy::option_option, reason = "there may be none, and it may not be known")]
     pub(super) byte_mask: Option<Option<u16>>,
-    /// Whether something is computed with what is there.
-    pub(super) reduces: bool,
+    /// What is computed with what is there; nothing in it if that is not known.
+    pub(super) reduces: Reduces,
 }
 
 impl Machine<'_> {
@@ -248,10 +248,10 @@ impl Machine<'_> {
             let (offset, len) = (u64::from(store.offset), store.bytes as usize);
             let shared = &mut self.ctas[store.cta as usize].shared;
             let (mut value, mut unknown) = (Some(store.value), store.unknown);
-            if let Some((operator, ty)) = store.operator
+            if let Some(reduction) = store.reduction
                 && let Some(old) = shared.read(offset, len)
             {
-                value = combined(operator, ty, old.value, store.value, 0);
+                value = combined(reduction, Unit::Shared, old.value, store.value, 0);
                 unknown |= old.unknown;
             }
             shared.write(offset, len, value.unwrap_or(0), unknown || value.is_none());
@@ -259,7 +259,7 @@ impl Machine<'_> {
             self.unseen.insert((store.cta, operation.agent), (operation.tick, operation.step));
         }
         let access = self.access_of_operation(operation, Via::Generic, true);
-        let is_atomic = stores.iter().any(|store| store.operator.is_some());
+        let is_atomic = stores.iter().any(|store| store.reduction.is_some());
         let access = Access { strong: is_atomic.then_some(Scope::Wide), ..access };
         self.visit(access, &operation.clock, &places);
         for store in stores {
@@ -310,12 +310,22 @@ impl Machine<'_> {
                 }
                 (None, None) => None,
             };
-            let contents = contents.filter(|_| !transfer.reduces);
             let contents = contents.unwrap_or_else(|| Contents::unknown(bytes as usize));
+            let left = |old: Option<Contents>| match (transfer.reduces, old) {
+                (None, _) => Cow::Borrowed(&contents),
+                (Some(Some((reduction, unit))), Some(old)) => {
+                    Cow::Owned(reduced(reduction, unit, &old, &contents))
+                }
+                (Some(_), _) => Cow::Owned(Contents::unknown(bytes as usize)),
+            };
             for (cta, offset, _) in &transfer.writes {
-                self.ctas[*cta as usize].shared.put((*offset).into(), &contents);
+                let shared = &mut self.ctas[*cta as usize].shared;
+                let old = transfer.reduces.and_then(|_| shared.contents((*offset).into(), bytes as usize));
+                shared.put((*offset).into(), &left(old));
             }
             if let Some(address) = transfer.to {
+                let old = transfer.reduces.and_then(|_| self.global.contents(address, bytes as usize));
+                let contents = left(old);
                 self.global.step = operation.step;
                 match transfer.byte_mask {
                     None => self.global.put(address, &contents),

@@ -31,6 +31,10 @@ impl Machine<'_> {
                     let destinations = *destinations;
                     self.set_unknown(strand, destinations, unknown);
                 }
+                Action::Mma(mma) => {
+                    let destinations = mma.d;
+                    self.set_unknown(strand, destinations, unknown);
+                }
                 Action::Load(access) if access.space == Where::Global => {
                     let destinations = access.registers;
                     self.set_unknown(strand, destinations, unknown);
@@ -91,6 +95,10 @@ impl Machine<'_> {
             }
             Action::Opaque { destinations } => {
                 self.set_unknown(strand, *destinations, active);
+                Ok(Flow::Next)
+            }
+            Action::Mma(mma) => {
+                self.mma(strand, mma, active);
                 Ok(Flow::Next)
             }
             Action::Nothing => Ok(Flow::Next),
@@ -189,8 +197,8 @@ impl Machine<'_> {
                 self.copy_arrive(strand, (*space, *address), *counts, active)?;
                 Ok(Flow::Next)
             }
-            Action::StoreAsync { address, barrier, registers, bytes, operator } => {
-                self.store_async(strand, (*address, *barrier), (*registers, *bytes), *operator, active)?;
+            Action::StoreAsync { address, barrier, registers, bytes, reduction } => {
+                self.store_async(strand, (*address, *barrier), (*registers, *bytes), *reduction, active)?;
                 Ok(Flow::Next)
             }
             Action::Bulk(bulk) => {

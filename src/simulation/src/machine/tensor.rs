@@ -3,6 +3,7 @@
 use super::access::ASSUMED_RESULTS;
 use super::cells::Cells;
 use super::places::if_not_converted;
+use super::reduction::Reduced;
 use super::tensor_core::{Effect, Work};
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
@@ -14,7 +15,7 @@ use crate::isa::asynchrony;
 use crate::isa::tensor_cells::RegisterCell;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
-use crate::program::{Address, Operand, Slice, Step, Tensor};
+use crate::program::{Address, LoadReduction, Operand, Slice, Step, Tensor};
 use crate::shadow::{self, Access, GRANULE, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
@@ -168,12 +169,12 @@ impl Machine<'_> {
             Tensor::Dealloc { address, columns } => self.dealloc(strand, *address, *columns, active)?,
             Tensor::Relinquish => self.relinquish(strand),
             Tensor::FenceBefore | Tensor::FenceAfter => {}
-            Tensor::Load { shape, num, packed, address, split, registers, extra } => {
+            Tensor::Load { shape, num, packed, address, split, registers, reduction, extra } => {
                 self.tensor_load(
                     strand,
                     (*shape, *num, *packed),
                     (*address, *split),
-                    (*registers, *extra),
+                    (*registers, *reduction, *extra),
                     active,
                 )?;
             }
@@ -350,7 +351,7 @@ impl Machine<'_> {
         strand: &Strand,
         form: (LdShape, Num, bool),
         place: (Address, i64),
-        (registers, extra): (Slice, Slice),
+        (registers, reduction, extra): (Slice, Option<LoadReduction>, Slice),
         active: u32,
     ) -> Result<(), Stop> {
         let lane = active.trailing_zeros() as usize & 31;
@@ -365,6 +366,8 @@ impl Machine<'_> {
         self.check_regions(strand.step, strand.warp, &regions, true, None);
         self.touch_tensor(strand, access, &regions);
         let operands = self.operands(registers);
+        // The two halves of `.16x32bx2` are of the same lanes: whether they are reduced together no source says.
+        let mut reduced = reduction.filter(|_| form.0 == LdShape::S32x32b && !form.2).map(Reduced::new);
         if regions.iter().all(|region| self.exists(region)) {
             let cells = Moved { cta: regions[0].cta, row, columns: moved_columns(&regions), form };
             for (index, operand) in operands.iter().enumerate() {
@@ -379,11 +382,20 @@ impl Machine<'_> {
                     }
                 }
                 self.set(strand, *operand, active, &value, unknown);
+                if let Some(reduced) = &mut reduced {
+                    reduced.add(&value, unknown);
+                }
             }
         } else {
             self.set_unknown(strand, registers, active);
+            reduced = None;
         }
         self.set_unknown(strand, extra, active);
+        if let (Some(Reduced { value, unknown, .. }), Some(result)) = (reduced, self.operands(extra).first())
+            && self.assumes.is_none()
+        {
+            self.set(strand, *result, active, &value, unknown);
+        }
         let warp = &mut self.warps[strand.warp as usize];
         warp.tensor.registers.resize(warp.bits.len(), 0);
         for operand in operands.iter().chain(&self.program.operands[extra.range()]) {

@@ -253,11 +253,14 @@ impl Operands<'_, '_> {
             _ => ((self.space("dstMem"), "dstMem"), (self.space("srcMem"), "srcMem")),
         };
         let coordinates = self.coordinates("tensorMap");
+        let offsets = self.values("im2colInfo").unwrap_or_default();
+        let offsets = self.lowering.keep(&offsets);
         let tensor = dimensions.map(|dimensions| TensorCopy {
             dimensions,
             pair: opcode.has(Modifier::CtaGroup(CtaGroup::Two)),
             mode: mode.unwrap_or(LoadMode::Tile),
             coordinates,
+            offsets,
         });
         Some(Action::Bulk(Box::new(Bulk {
             destination: (destination.0, self.address(destination.1)?),
@@ -266,12 +269,18 @@ impl Operands<'_, '_> {
             barrier: self.address("mbar"),
             mask: self.value("ctaMask"),
             byte_mask: self.value("byteMask"),
-            reduces: matches!(
-                operation,
+            reduces: match operation {
                 Operation::CpReduceAsyncBulkCluster
-                    | Operation::CpReduceAsyncBulkStore
-                    | Operation::CpReduceAsyncBulkTensor
-            ),
+                | Operation::CpReduceAsyncBulkStore
+                | Operation::CpReduceAsyncBulkTensor => {
+                    let operator = opcode.modifier(|it| match it {
+                        Modifier::ReductionOperator(operator) => Some(operator),
+                        _ => None,
+                    });
+                    Some((operator?, opcode.types.first().copied()))
+                }
+                _ => None,
+            },
             tensor,
         })))
     }

@@ -9,7 +9,7 @@ use super::arguments::Operands;
 use super::variables::Storage;
 use super::{
     Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
-    Operand, Passed, Program, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
+    Operand, Passed, Program, Reduction, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
 };
 use crate::instruction::decode::{Decoded, Decoder};
 use crate::ir::Computing;
@@ -415,8 +415,7 @@ impl<'a> Lowering<'a> {
                 Action::Atomic(Atomic {
                     space,
                     address,
-                    operator,
-                    ty,
+                    reduction: Reduction { operator, ty, noftz: opcode.has_flag(Flag::Noftz) },
                     bytes: bits.div_ceil(8).min(8) as u8,
                     sources,
                     destinations,
@@ -515,7 +514,7 @@ impl<'a> Lowering<'a> {
                     barrier: it.address("mbar").ok_or_else(missing)?,
                     registers: it.lowering.keep(&registers),
                     bytes: ty.bits().ok_or_else(missing)?.div_ceil(8).min(8) as u8,
-                    operator: operator.map(|operator| (operator, ty)),
+                    reduction: operator.map(|operator| Reduction { operator, ty, noftz: false }),
                 }
             }
             Operation::CpAsync => {
@@ -634,11 +633,14 @@ impl<'a> Lowering<'a> {
                     fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
                         (Some(Type::B16), false) => Some(Fragments::Rows),
                         (Some(Type::B16), true) => Some(Fragments::Columns),
+                        (Some(Type::B8), true) if store => Some(Fragments::StoredBytes),
+                        (Some(Type::B8), true) if is_large => Some(Fragments::Bytes),
                         _ => None,
                     },
                 }
             }
-            Operation::Mma | Operation::MmaSp | Operation::WmmaMma => {
+            Operation::Mma => it.mma().ok_or_else(missing)?,
+            Operation::MmaSp | Operation::WmmaMma => {
                 Action::Opaque { destinations: it.destinations() }
             }
             Operation::TensormapReplace => {

@@ -73,6 +73,11 @@ impl Reader<'_> {
     fn action(&mut self, action: &Action) {
         match action {
             Action::Compute { sources, .. } => self.all(Role::Data, *sources),
+            Action::Mma(mma) => {
+                for matrix in [mma.a, mma.b, mma.c] {
+                    self.all(Role::Data, matrix);
+                }
+            }
             Action::Convert { source, .. }
             | Action::IsInSpace { source, .. }
             | Action::RankOf { source, .. } => self.one(Role::Data, *source),

@@ -1,9 +1,10 @@
 //! The instructions of tcgen05.
 
 use super::lower::Lowering;
-use super::{Action, Address, Matrix, Multiply, Operand, Slice, Tensor, Where};
+use super::{Action, Address, LoadReduction, Matrix, Multiply, Operand, Reduction, Slice, Tensor, Where};
 use crate::instruction::{self, Base, Instruction, MatrixA, Predicate, Scalar, Vector};
-use crate::isa::vocabulary::{AddressSpace, CtaGroup, Operation};
+use crate::isa::generic::{ReductionOperator, Type};
+use crate::isa::vocabulary::{AddressSpace, CtaGroup, DataType, Operation, RedOp};
 use crate::source::Spanned;
 use crate::syntax::literal;
 
@@ -38,6 +39,7 @@ impl Lowering<'_> {
                     address: self.tensor_address(&it.taddr)?,
                     split: split(it.half_split_offset.as_ref())?,
                     registers: self.vector(&it.r)?,
+                    reduction: it.reduction.as_deref().and_then(reduction),
                     extra: self.keep(&extra),
                 }
             }
@@ -181,6 +183,24 @@ impl Lowering<'_> {
             }
         })
     }
+}
+
+/// The reduction whose result a register gets.
+fn reduction(written: &instruction::Reduction<'_>) -> Option<LoadReduction> {
+    written.result.as_ref()?;
+    let operator = match written.op.value {
+        RedOp::Min => ReductionOperator::Min,
+        RedOp::Max => ReductionOperator::Max,
+    };
+    let ty = match written.ty.value {
+        DataType::U32 => Type::U32,
+        DataType::S32 => Type::S32,
+        DataType::F32 => Type::F32,
+        DataType::B32 | DataType::B64 => return None,
+    };
+    // Subnormal numbers are compared as they are.
+    let reduction = Reduction { operator, ty, noftz: true };
+    Some(LoadReduction { reduction, is_absolute: written.abs.is_some() })
 }
 
 fn is_pair(group: Spanned<CtaGroup>) -> bool {

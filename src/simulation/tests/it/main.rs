@@ -3,16 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::LaunchFile;
-use ptx_simulation::{Kernel, KernelReport, Schedule, Settings};
+use ptx_simulation::array::{Dtype, Form, OutFile};
+use ptx_simulation::launch::{Argument, Launch, LaunchFile};
+use ptx_simulation::{Kernel, KernelReport, Output, Schedule, Settings};
 
 mod assumed_launches;
 mod async_readers;
+mod copies;
 mod enumeration;
 mod hardware;
 mod hardware_runs;
 mod lanes;
+mod matrices;
+mod mma;
 mod proxy_fences;
+mod reductions;
 mod values;
 
 /// The repository.
@@ -28,4 +33,35 @@ fn simulate(text: &str, schedule: Schedule) -> KernelReport {
     let kernel = Kernel::new(&unit, "k").unwrap();
     let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
     kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+}
+
+/// What a run of the kernel `k` leaves in the buffer of its first argument. One cluster of one CTA runs, and has no
+/// findings.
+fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
+    let source = Source::new("kernel.ptx", text).unwrap();
+    let unit = Unit::new(&source);
+    assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let form = Form { dtype: Dtype::named("u8").unwrap(), shape: Vec::new() };
+    let launch = Launch {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        cluster: [1; 3],
+        dynamic_smem: 0,
+        registers: None,
+        assume_zeros: false,
+        arguments,
+        outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
+        assumed: Vec::new(),
+    };
+    let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
+    assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
+    let reasons: Vec<_> = report.reasons.iter().map(|reason| &reason.text).collect();
+    assert!(reasons.is_empty(), "{reasons:?}\n{text}");
+    report.outputs.into_iter().next().unwrap()
+}
+
+/// A buffer with these contents.
+fn buffer(data: Vec<u8>) -> Argument {
+    Argument::Buffer { bytes: data.len() as u64, data: Some(data) }
 }
