@@ -481,3 +481,55 @@ fn sparse_multiplies() {
         compare(name, &run(name, "gemm_sparse_sm100a.ptx", &launch, &files), &product(&a, &b, k), d);
     }
 }
+
+/// Attention that Triton compiled, one warp role or several, P in Tensor Memory: against plain sums, within what halves
+/// and the card's approximation of `ex2` make of it.
+#[test]
+fn attention_of_triton() {
+    let (length, width) = (256, 128);
+    let mut random = Random(7);
+    let mut matrix =
+        || -> Vec<f64> { (0..length * width).map(|_| (random.below(512) as f64 - 256.0) / 128.0).collect() };
+    let (q, k, v) = (matrix(), matrix(), matrix());
+    let scale = 1.0 / (width as f64).sqrt();
+    let wanted: Vec<f64> = q
+        .chunks(width)
+        .flat_map(|q| {
+            let dots: Vec<f64> =
+                k.chunks(width).map(|k| q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale).collect();
+            let largest = dots.iter().copied().fold(f64::MIN, f64::max);
+            let weights: Vec<f64> = dots.iter().map(|dot| (dot - largest).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            let column = |at: usize| weights.iter().zip(v.iter().skip(at).step_by(width));
+            (0..width).map(|at| column(at).map(|(p, v)| p * v).sum::<f64>() / total).collect::<Vec<_>>()
+        })
+        .collect();
+    for module in ["triton_attention_sm100a.ptx", "triton_attention_warp_specialized_sm103a.ptx"] {
+        let buffer =
+            |bytes: usize, rest: &str| format!("[[arg]]\ntype = \"buffer\"\nbytes = {bytes}\n{rest}\n");
+        let array = |rest: &str| buffer(length * width * 2, rest);
+        let launch = format!(
+            "grid = [2]\ndynamic_smem = 232000\n{}{}{}{}[[arg]]\ntype = \"f32\"\nvalue = {}\n{}{}{}",
+            array("data = \"q.bin\""),
+            array("data = \"k.bin\""),
+            array("data = \"v.bin\""),
+            array("out = \"c.bin\""),
+            scale * std::f64::consts::LOG2_E,
+            numbers(&[length]),
+            buffer(1 << 20, ""),
+            buffer(1 << 20, "")
+        );
+        let files = [("q.bin", F16.bytes(&q)), ("k.bin", F16.bytes(&k)), ("v.bin", F16.bytes(&v))];
+        let result = run("attention", module, &launch, &files);
+        let half = |bytes: &[u8]| {
+            let bits = u16::from_le_bytes([bytes[0], bytes[1]]);
+            let (exponent, fraction) = (i32::from(bits >> 10 & 0x1F), f64::from(bits & 0x3FF));
+            let hidden = if exponent == 0 { 0.0 } else { 1024.0 };
+            let value = (hidden + fraction) * 2_f64.powi(exponent.max(1) - 25);
+            if bits >> 15 == 0 { value } else { -value }
+        };
+        let largest =
+            result.chunks(2).zip(&wanted).map(|(it, wanted)| (half(it) - wanted).abs()).fold(0.0, f64::max);
+        assert!(largest < 1e-3, "{module}: {largest}");
+    }
+}
