@@ -65,7 +65,7 @@ impl Kernel<'_> {
         if range.is_empty() || u64::from(range.end) > count {
             return Err(LaunchError(format!("the grid has {count} clusters")));
         }
-        if let Some(assumption) = launch.assumes {
+        if let Some(assumption) = launch.assumes.map(crate::assumed::Assumption::said) {
             let settings = Settings { cluster_index: range.start, ..*settings };
             return self.simulate_again(launch, assumption, &settings);
         }

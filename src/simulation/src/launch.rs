@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::array::{self, Dtype, Form, OutFile};
-use super::assumed::Assumption;
 use super::program::Parameter;
 use super::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Window};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
@@ -151,7 +150,7 @@ pub struct Launch {
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
     /// What is assumed of values that nothing else gives.
-    pub(crate) assumes: Option<Assumption>,
+    pub assumes: Option<AssumeFile>,
     /// The files that buffers are written to in the end.
     pub outs: Vec<OutFile>,
     /// What of it nobody has said.
@@ -374,7 +373,7 @@ impl Launch {
             dynamic_smem: file.dynamic_smem,
             registers: file.registers,
             assume_zeros: file.assume_zeros,
-            assumes: file.assume.map(Assumption::said),
+            assumes: file.assume,
             arguments,
             outs,
             assumed,

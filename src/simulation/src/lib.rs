@@ -215,7 +215,7 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        match launch.assumes {
+        match launch.assumes.map(crate::assumed::Assumption::said) {
             Some(assumption) => self.simulate_again(launch, assumption, settings),
             None => Ok(self.run(launch, settings, None, &mut Extents::new())?.report),
         }

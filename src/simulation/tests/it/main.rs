@@ -51,6 +51,7 @@ fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
         registers: None,
         assume_zeros: false,
         arguments,
+        assumes: None,
         outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
         assumed: Vec::new(),
     };

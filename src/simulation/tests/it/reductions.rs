@@ -127,3 +127,14 @@ fn memory_is_reduced_as_the_hardware_does() {
     }
     assert!(forms > 100, "{forms} forms");
 }
+
+#[test]
+fn sums_with_what_is_not_known_are_not_known() {
+    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 m) {\n\
+                .reg .b64 p; .reg .b32 a, unknown; ld.param.u64 p, [m]; mov.b32 a, 0x3F800000;\n\
+                red.global.add.f32 [p], unknown; red.global.add.f32 [p+4], a; ret;\n}\n";
+    let output = left(text, vec![buffer(vec![0; 8])], 1);
+    let unknown: Vec<usize> = output.unknown.into_iter().flatten().collect();
+    assert_eq!(unknown, [0, 1, 2, 3]);
+    assert_eq!(output.bytes[4..], 1_f32.to_le_bytes());
+}

@@ -231,3 +231,102 @@ fn what_is_known_of_a_register_stays_known() {
                  mov.b64 {_, d}, w;";
     assert_eq!(run(&format!("{other} {}", is(0))), Verdict::Incomplete);
 }
+
+#[test]
+fn sums_of_floating_point() {
+    let one = "setp.ne.u32 q, lane, 0; @q ret;";
+    // What was there comes back: 0, 1.5, 3.
+    holds(&format!(
+        "{one} mov.b32 a, 0x3FC00000; atom.global.add.f32 d, [to], a; {} atom.global.add.f32 d, [to], a; {} \
+         ld.global.b32 d, [to]; {}",
+        is(0),
+        is(0x3FC0_0000),
+        is(0x4040_0000)
+    ));
+    // 32 lanes add one each.
+    holds(&format!(
+        "setp.eq.u32 q, lane, 0; mov.b32 a, 0; @q st.shared.b32 [tile], a; bar.warp.sync -1; \
+         mov.b32 a, 0x3F800000; red.shared.add.f32 [tile], a; bar.warp.sync -1; ld.shared.b32 d, [tile]; {}",
+        is(0x4200_0000)
+    ));
+    // Halves: (1, -1) + (2, 1), and the same of singles of 16 bits.
+    for (ty, old, b, sum) in [
+        ("f16x2", 0x3C00_BC00_u32, 0x4000_3C00_u32, 0x4200_0000_u32),
+        ("bf16x2", 0x3F80_BF80, 0x4000_3F80, 0x4040_0000),
+    ] {
+        holds(&format!(
+            "{one} mov.b32 a, {old}; st.shared.b32 [tile], a; mov.b32 b, {b}; \
+             red.shared.add.noftz.{ty} [tile], b; ld.shared.b32 d, [tile]; {}",
+            is(sum.into())
+        ));
+    }
+    // Numbers below the normal range: global memory flushes them, if not told otherwise.
+    for (form, sum) in [("add", 0), ("add.noftz", 3)] {
+        holds(&format!(
+            "{one} mov.b32 a, 3; red.global.{form}.f32 [to], a; ld.global.b32 d, [to]; {}",
+            is(sum)
+        ));
+    }
+    holds(&format!(
+        "{one} mov.b32 a, 0x3F800000; mov.b32 b, 0x40000000; mov.b32 c, 0xBF800000; \
+         red.global.add.v4.f32 [to], {{a, b, c, a}}; red.global.add.v4.f32 [to], {{b, b, a, b}}; \
+         ld.global.v4.b32 {{d, e, b, c}}, [to]; {} mov.b32 d, e; {} mov.b32 d, b; {} mov.b32 d, c; {}",
+        is(0x4040_0000),
+        is(0x4080_0000),
+        is(0),
+        is(0x4040_0000)
+    ));
+}
+
+#[test]
+fn sixteen_bytes_are_compared_as_a_whole() {
+    holds(&format!(
+        "setp.ne.u32 q, lane, 0; @q ret; .reg .b128 old, expected, new; mov.b64 w, 0; mov.b64 x, 1; \
+         mov.b128 expected, {{w, x}}; mov.b64 x, 7; mov.b128 new, {{x, x}}; \
+         atom.global.cas.b128 old, [to], expected, new; ld.global.b32 d, [to]; {} \
+         mov.b128 expected, {{w, w}}; atom.global.cas.b128 old, [to], expected, new; \
+         ld.global.b32 d, [to]; {} ld.global.b32 d, [to+8]; {}",
+        is(0),
+        is(7),
+        is(7)
+    ));
+}
+
+#[test]
+fn reductions_that_an_mbarrier_awaits() {
+    let wait = |bytes: u32, starts: &str| {
+        format!(
+            "mbarrier.init.shared::cta.b64 [bar], 1; fence.proxy.async.shared::cta; \
+             mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], {bytes}; {starts} \
+             again: mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0; @!q bra again;"
+        )
+    };
+    let start = "setp.ne.u32 q, lane, 0; @q ret; mov.b32 a, 5; mov.b32 b, -7; \
+                 st.shared.v4.b32 [tile], {a, b, a, b}; st.shared.v4.b32 [tile+64], {b, b, a, a};";
+    // 5 and -7 with -7 and -7, and with 5 and 5.
+    for (operation, results) in [
+        ("add.u32", [-2, -14, 10, -2]),
+        ("min.s32", [-7, -7, 5, -7]),
+        ("max.u32", [-7, -7, 5, -7]),
+        ("xor.b32", [5 ^ -7, 0, 0, 5 ^ -7]),
+    ] {
+        let copy = format!(
+            "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{operation} \
+             [tile+64], [tile], 16, [bar];"
+        );
+        let mut body = format!("{start} {}", wait(16, &copy));
+        for (at, result) in results.into_iter().enumerate() {
+            let result: i32 = result;
+            body +=
+                &format!(" ld.shared.b32 d, [tile+{}]; {}", 64 + 4 * at, is(result.cast_unsigned().into()));
+        }
+        holds(&body);
+    }
+    let reduce =
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32 [tile], b, [bar];";
+    holds(&format!(
+        "{start} {} ld.shared.b32 d, [tile]; {}",
+        wait(4, reduce),
+        is((-7_i32).cast_unsigned().into())
+    ));
+}
