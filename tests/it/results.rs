@@ -533,3 +533,32 @@ fn attention_of_triton() {
         assert!(largest < 1e-3, "{module}: {largest}");
     }
 }
+
+/// `.ws`: the accumulator in the layouts of 32, 64 and 128 rows, B kept in the collector's buffers for three tiles of A.
+#[test]
+fn weight_stationary_multiplies() {
+    let mut random = Random(8);
+    let cases = [
+        ("conv_ws_f16_32x64", F16, F32, 32, 64),
+        ("conv_ws_bf16_64x128", BF16, F32, 64, 128),
+        ("conv_ws_tf32_128x128", F32, F32, 128, 128),
+        ("conv_ws_e4m3_64x256", E4M3, F32, 64, 256),
+        ("conv_ws_s8_32x128", S8, Type { bits: 32, ..S8 }, 32, 128),
+    ];
+    for (name, ty, d, tile, n) in cases {
+        let (m, block) = (3 * tile, 1024 / ty.bits as usize);
+        let k = 2 * block;
+        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
+        let launch = format!(
+            "grid = [1]\ndynamic_smem = 200000\n{}{}[[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}\
+             [[arg]]\ntype = \"u64\"\nvalue = 0\n",
+            map("a.bin", ty, [k, m], [block, tile], "128B"),
+            map("b.bin", ty, [k, n], [block, n], "128B"),
+            m * n * 4,
+            numbers(&[n, 2])
+        );
+        let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
+        let result = run(name, "conv_weight_stationary_sm100a.ptx", &launch, &files);
+        compare(name, &result, &product(&a, &b, k), d);
+    }
+}
