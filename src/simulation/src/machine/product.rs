@@ -280,16 +280,15 @@ impl Product {
 
     /// What the cells of D hold afterwards; nothing if none of that is known. `matrices` are the bytes of shared memory
     /// that it reads, as CTAs, starts and ends.
-    pub(super) fn compute(
-        &self,
-        ctas: &[Cta],
-        mut matrices: impl Iterator<Item = (u32, u32, u32)>,
-    ) -> Vec<Part> {
+    pub(super) fn compute(&self, ctas: &[Cta], matrices: impl Iterator<Item = (u32, u32, u32)>) -> Vec<Part> {
         // Where nothing of an operand is known, as where a launch says nothing of its arrays.
         let is_lost = |(cta, start, end): (u32, u32, u32)| {
             !ctas[cta as usize].shared.is_partly_known(start.into(), (end - start) as usize)
         };
-        if self.disabled == [0; 2] && matrices.any(is_lost) && self.ctas.len() == 1 {
+        let (lost, known): (Vec<bool>, Vec<bool>) = matrices.map(is_lost).partition(|is_lost| *is_lost);
+        // Of a pair, each CTA has its own rows of A and columns of B.
+        let nothing_is_known = !lost.is_empty() && (self.ctas.len() == 1 || known.is_empty());
+        if self.disabled == [0; 2] && nothing_is_known {
             return Vec::new();
         }
         let (rows, k, k_of_a) = (self.layout.rows(), self.k, self.k_of_a());
