@@ -14,6 +14,15 @@ pub const fn allowed(kind: Kind) -> &'static [ScaleVectorSize] {
     }
 }
 
+/// How many scale factors a row of A or a column of B has (Table 54), but for K = 96.
+pub const fn count(kind: Kind, size: Option<ScaleVectorSize>) -> u32 {
+    match (kind, size) {
+        (Kind::Mxf8f6f4, _) => 1,
+        (_, Some(ScaleVectorSize::X4 | ScaleVectorSize::Block16)) => 4,
+        (_, Some(ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32) | None) => 2,
+    }
+}
+
 /// The name of the same size that family-specific targets know, too.
 pub const fn portable(size: ScaleVectorSize) -> Option<ScaleVectorSize> {
     match size {

@@ -65,17 +65,6 @@ impl CpShape {
     }
 }
 
-/// The cell of an element of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MatrixCell {
-    /// Which CTA of the group.
-    pub cta: u32,
-    /// The lane, from that of the address on.
-    pub lane: u32,
-    /// The column, from that of the address on.
-    pub column: u32,
-}
-
 impl DatapathLayout {
     /// CTAs of the group.
     pub const fn ctas(&self) -> u32 {
@@ -106,16 +95,6 @@ impl DatapathLayout {
         let used = self.lanes_of_group();
         let lane = if used < LANES_OF_WARP { row / used * LANES_OF_WARP + row % used } else { row };
         lane + part * self.rows()
-    }
-
-    /// The cell of an element of a D of `n` columns, by its row over all CTAs and its column.
-    pub fn cell(&self, n: u32, row: u32, column: u32) -> MatrixCell {
-        let columns = (n / self.parts()).max(1);
-        MatrixCell {
-            cta: row / self.rows(),
-            lane: self.lane(row % self.rows(), column / columns),
-            column: column % columns,
-        }
     }
 }
 
@@ -166,8 +145,10 @@ mod tests {
             let n = 64;
             let mut cells = BTreeSet::new();
             for (row, column) in (0..layout.m).flat_map(|row| (0..n).map(move |column| (row, column))) {
-                let MatrixCell { cta, lane, column } = layout.cell(n, row, column);
-                assert!(cta < layout.ctas() && lane < TensorMemory::LANES, "{}", layout.id);
+                let columns = n / layout.parts();
+                let (cta, lane) = (row / layout.rows(), layout.lane(row % layout.rows(), column / columns));
+                let column = column % columns;
+                assert!(lane < TensorMemory::LANES, "{}", layout.id);
                 assert!(column < layout.organization.columns(n), "{}", layout.id);
                 // From the other lane that the address may start at, they are there, too.
                 assert!(lane % LANES_OF_WARP < layout.lanes_of_group(), "{}", layout.id);

@@ -768,7 +768,7 @@ pub(crate) struct Multiply {
     pub(crate) enable_input: (Operand, bool),
     /// Whether B is read through a lookup table.
     pub(crate) is_looked_up: bool,
-    /// The words of the lanes of D that are left alone.
+    /// The mask of `disable-output-lane`: 32 lanes of D in each register.
     pub(crate) disabled: Slice,
     /// By which power of two D is divided.
     pub(crate) scale_input: Option<Operand>,

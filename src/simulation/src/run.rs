@@ -26,7 +26,7 @@ pub(super) struct Run {
     pub(super) shown: Vec<Shown>,
     /// By step: how often it was executed, if the launch is assumed.
     pub(super) visits: Vec<u32>,
-    /// How far tensor copies reach whose maps nobody has said.
+    /// How far tensor copies with unknown maps reach.
     pub(super) extents: Extents,
     /// The parameters that choose the paths of threads: their first bytes.
     pub(super) leading: BTreeSet<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Run {
 }
 
 impl Kernel<'_> {
-    /// A run that knows how far tensor copies reach whose maps nobody has said: if it does not, it shows that, and
+    /// A run that knows how far tensor copies with unknown maps reach: if it does not, it shows that, and
     /// another one follows.
     pub(super) fn run(
         &self,

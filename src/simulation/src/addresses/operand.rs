@@ -19,6 +19,21 @@ pub struct Operand {
 }
 
 impl Operand {
+    /// Where a descriptor of shared memory says that an operand lies (9.7.16.4.1). A base offset, and a leading dimension
+    /// that is an address, are not looked at.
+    pub const fn of_descriptor(word: u64, is_k_major: bool) -> Self {
+        const fn bytes(word: u64, low: u32) -> u32 {
+            (((word >> low) & 0x3FFF) as u32) << 4
+        }
+        Self {
+            start: bytes(word, 0),
+            leading: bytes(word, 16),
+            stride: bytes(word, 32),
+            swizzle: Swizzle::of_descriptor(word),
+            is_k_major,
+        }
+    }
+
     /// Where an element is, by its row (M or N) and its column (K). Elements of less than a byte are
     /// asked for two or more at a time.
     pub const fn address(&self, row: u32, column: u32, element_bytes: u32) -> u32 {

@@ -56,7 +56,7 @@ struct Attempts {
     ended: usize,
     /// By step: whether one came there that did not.
     seen: Vec<bool>,
-    /// How far tensor copies reached whose maps nobody has said.
+    /// How far tensor copies with unknown maps reached.
     extents: Extents,
 }
 

@@ -1,4 +1,4 @@
-//! What is assumed of a launch that nobody has said, and why.
+//! What is assumed of a launch that is not given, and why.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ impl Assumption {
         Self { number: 0, content: AssumedContents::Zeros, assumes_cluster: false, other: None }
     }
 
-    /// What an element of a buffer holds, which starts so many bytes behind the start.
+    /// What an element of a buffer holds, at an offset in bytes.
     pub(crate) const fn element(self, at: u64, bytes: u64) -> u64 {
         match self.content {
             AssumedContents::Rising if bytes >= 4 => {

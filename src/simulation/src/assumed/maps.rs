@@ -83,7 +83,7 @@ impl Kernel<'_> {
             report.shown_by = Some(number);
             return Ok(());
         }
-        // Too few bytes may be meant: a matrix may have rows of which nobody uses the result.
+        // Too few bytes may be meant: the results of some rows of a matrix may be unused.
         let Some((read, expected)) = missing.filter(|_| report.diagnostics.is_empty()) else { return Ok(()) };
         let Some(finding) = alone.diagnostics.into_iter().find(|it| it.code == Code::TransactionMismatch)
         else {
@@ -111,7 +111,7 @@ impl Kernel<'_> {
 /// A tensor map whose boxes have so many bytes; nothing if no box has.
 fn assumed_map(size: BoxSize) -> Option<TensorMap> {
     let BoxSize { dimensions, bytes, swizzle, bits } = size;
-    // Whether elements are halves matters to nobody who does not multiply them.
+    // The type of elements of 16 bits matters in multiplies only.
     let (element_bits, shared_bits) = bits.unwrap_or((16, 16));
     let swizzle = swizzle.unwrap_or(addresses::Swizzle::None);
     let elements = bytes.checked_mul(8)? / shared_bits;

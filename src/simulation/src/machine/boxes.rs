@@ -81,7 +81,7 @@ impl Boxed {
         }
     }
 
-    /// How it lies, for whoever reads it later.
+    /// How it lies, for a later read.
     pub(super) fn swizzle(&self) -> Swizzle {
         match &self.form {
             Form::Tile(tile) | Form::FourRows(tile) => tile.swizzle,

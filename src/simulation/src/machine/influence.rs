@@ -375,7 +375,7 @@ impl Machine<'_> {
         differs.then_some(Doubt::Paths)
     }
 
-    /// Whether a tensor copy stores how much nobody has said.
+    /// Whether the size of what a tensor copy stores is unknown.
     fn is_open_store(&self, step: u32) -> bool {
         self.program.steps.get(step as usize).is_some_and(|step| {
             matches!(&step.action, Action::Bulk(bulk) if bulk.tensor.is_some() && bulk.barrier.is_none())

@@ -13,13 +13,14 @@ use super::cells::Cells;
 use super::memory::Bytes;
 use super::warp::Strand;
 use super::{Cta, Machine};
-use crate::addresses::{Operand as Place, Swizzle};
+use crate::addresses::Operand as Place;
 use crate::descriptor::Generation;
 use crate::descriptor::idesc_check::Facts;
 use crate::isa::datapath::DatapathLayout;
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
+use crate::isa::scale_vectors;
 use crate::isa::tensor_cells::metadata_cell;
-use crate::isa::vocabulary::{self, ScaleVectorSize};
+use crate::isa::vocabulary;
 use crate::program::Multiply;
 
 /// Lanes of a CTA's Tensor Memory.
@@ -113,7 +114,7 @@ impl Product {
         if multiply.ashift || multiply.zero_column_mask.is_some() || multiply.is_looked_up {
             return None;
         }
-        // Where only half of the lanes are used, nobody says how metadata lie.
+        // Where only half of the lanes are used, the ISA does not say how metadata lie.
         if multiply.sparse && (layout.lanes_of_group() < 32 || layout.parts() > 1) {
             return None;
         }
@@ -254,11 +255,7 @@ impl Product {
     ) -> Option<Self> {
         let Some((a, b)) = columns else { return self.arithmetic.scale.is_none().then_some(self) };
         let (id_a, id_b) = facts.scale_ids?;
-        let count = match (multiply.kind, multiply.scale_vector_size) {
-            (vocabulary::Kind::Mxf8f6f4, _) => 1,
-            (_, Some(ScaleVectorSize::X4 | ScaleVectorSize::Block16)) => 4,
-            (_, Some(ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32) | None) => 2,
-        };
+        let count = scale_vectors::count(multiply.kind, multiply.scale_vector_size);
         let fits = id_a + count <= 4 && id_b + count <= 4 && self.arithmetic.scale.is_some();
         fits.then_some(Self { scales: Some(Scales { count, a: (a, id_a), b: (b, id_b) }), ..self })
     }
@@ -456,16 +453,9 @@ const fn mask(bits: u32) -> u32 {
 
 /// Where a descriptor says that a matrix lies, unless its pattern is moved or its stride absolute.
 pub(super) fn place_of(descriptor: u64, transposed: bool) -> Option<Place> {
-    let field = |low: u32| (((descriptor >> low) & 0x3FFF) as u32) << 4;
     let is_moved = descriptor >> 49 & 7 != 0;
     let is_absolute = descriptor >> 52 & 1 != 0;
-    (!is_moved && !is_absolute).then(|| Place {
-        start: field(0),
-        leading: field(16),
-        stride: field(32),
-        swizzle: Swizzle::of_descriptor(descriptor),
-        is_k_major: !transposed,
-    })
+    (!is_moved && !is_absolute).then(|| Place::of_descriptor(descriptor, !transposed))
 }
 
 fn shared(descriptor: u64, transposed: bool, (bits, container): (u32, u32)) -> Option<Source> {

@@ -29,7 +29,7 @@ pub(super) struct Footprint {
     pub(super) number: u32,
     /// Starts and lengths, in order.
     pub(super) pieces: Box<[(u32, u32)]>,
-    /// The first byte, and the one behind the last.
+    /// The first byte, and the one after the last.
     pub(super) start: u32,
     pub(super) end: u32,
 }
@@ -443,9 +443,7 @@ impl Machine<'_> {
 
 /// The bytes of shared memory that a matrix takes.
 fn footprint((word, rows, bytes, transposed): Extent, number: u32) -> Footprint {
-    let field = |low: u32| (((word >> low) & 0x3FFF) as u32) << 4;
-    let (start, leading, stride) = (field(0), field(16), field(32));
-    let swizzle = Swizzle::of_descriptor(word);
+    let Place { start, leading, stride, swizzle, .. } = Place::of_descriptor(word, transposed.is_none());
     let span = swizzle.span().unwrap_or(16);
     let mut pieces: Vec<(u32, u32)> = Vec::new();
     if let Some((bits, k)) = transposed {

@@ -7,8 +7,8 @@
 //!
 //! Lanes synchronise at `bar.warp.sync`, at barriers, and where they exchange values; the ISA says for
 //! `bar.warp.sync` and barriers only that memory is ordered, shipped kernels rely on the others, too. They do not at
-//! `elect.sync`, which is where the mistake is made. Loads are not looked at: what a lane has loaded it has used
-//! before it goes on.
+//! `elect.sync`, which is where the mistake is made. Loads are not looked at: a lane has the loaded value before it goes
+//! on.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;

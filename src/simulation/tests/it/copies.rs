@@ -18,7 +18,7 @@ fn byte(place: usize) -> u8 {
     (place.wrapping_mul(0x9E37_79B1) >> 13) as u8
 }
 
-/// What the line of a case says behind a word.
+/// What the line of a case says after a word.
 fn field<'t>(line: &'t str, name: &str) -> &'t str {
     line.split(" | ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' ')).unwrap_or("-")
 }

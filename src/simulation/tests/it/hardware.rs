@@ -175,7 +175,7 @@ fn half(bits: u64) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// What the line of a case says behind a word.
+/// What the line of a case says after a word.
 fn field<'t>(line: &'t str, name: &str) -> &'t str {
     line.split(" | ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' ')).unwrap_or("-")
 }

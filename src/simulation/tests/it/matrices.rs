@@ -9,7 +9,7 @@ use ptx_simulation::launch::Argument;
 use crate::{buffer, left, root};
 
 /// A kernel of one warp. Its 512 bytes of shared memory come from its first argument; then it executes the body, with
-/// `row`, a lane's address there, and the words `r0` to `r3` of the lane from behind these bytes; then both go back.
+/// `row`, a lane's address there, and the words `r0` to `r3` of the lane from after these bytes; then both go back.
 fn kernel(lane_row: &str, body: &str) -> String {
     format!(
         ".version 9.0\n.target sm_103a\n.address_size 64\n.visible .entry k(.param .u64 m)\n.reqntid 32\n{{\n\
@@ -73,7 +73,7 @@ fn halves_go_where_the_hardware_has_them() {
     }
 }
 
-/// The byte of shared memory, rows of 16 one behind the other, of byte `j` of a lane in the order of CUTLASS: bit
+/// The byte of shared memory, rows of 16 one after the other, of byte `j` of a lane in the order of CUTLASS: bit
 /// `256 * (lane % 4) + 8 * (lane / 4) + 128 * v0 + 64 * v1 + 1024 * v2` of a layout whose rows are in the order that
 /// `row_of` says.
 fn bit(lane: usize, j: usize) -> usize {

@@ -105,7 +105,7 @@ fn fences_of_one_direction() {
     assert!(is_clean("", RELEASE));
     assert!(is_clean("", ACQUIRE));
     assert!(!is_clean(ACQUIRE, ""));
-    // What is stored behind a fence is not ordered by it.
+    // What is stored after a fence is not ordered by it.
     let store = "st.shared.b32 [tile+4], 77;";
     for fence in [RELEASE, ACQUIRE, "fence.proxy.async;"] {
         assert!(!is_clean(&format!("{RELEASE} {store}"), ""), "{fence}");
