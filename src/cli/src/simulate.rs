@@ -17,10 +17,12 @@ use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
 use ptx_check::words::{called, declaration, demangled};
 use ptx_check::{Report, Unit};
+use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
-use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::launch::{Launch, LaunchError, LaunchFile};
+use ptx_simulation::slice;
 use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules};
 
 use crate::check::RuleArguments;
@@ -86,6 +88,10 @@ pub(crate) struct Simulate {
     /// Draw what happened (human format): a line for each warp and unit, time from left to right.
     #[arg(long)]
     timeline: bool,
+    /// Say which instructions and which elements of arrays an element of the results comes from, such as
+    /// `c.npy[17, 3]`.
+    #[arg(long, value_name = "ELEMENT", requires = "launch", conflicts_with = "runs")]
+    explain: Option<String>,
     /// Write what happened to this file, as a Chrome trace: Perfetto (ui.perfetto.dev) opens it.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -151,6 +157,8 @@ enum SimulateError {
     NotPtx { path: String, language: &'static str, help: String },
     #[error("the kernel cannot be launched like this: {0}")]
     Launch(LaunchError),
+    #[error("nothing can be explained: {0}")]
+    Unexplained(LaunchError),
 }
 
 impl Simulate {
@@ -188,13 +196,18 @@ impl Simulate {
                 let kernel = kernel.telling(&progress);
                 let start = Instant::now();
                 let run = || self.simulate(&kernel, file.as_ref());
-                let (mut report, written) = watch(name, &progress, run)?;
+                let (mut report, written, explained) = watch(name, &progress, run)?;
                 report.weigh(&options.rules);
                 report.retain(|finding| !suppressions.silence(finding));
                 if !self.no_source {
                     locate(&unit, &mut report.diagnostics);
                 }
-                reports.push(Simulated { report, written, seconds: start.elapsed().as_secs_f64() });
+                reports.push(Simulated {
+                    report,
+                    written,
+                    explained,
+                    seconds: start.elapsed().as_secs_f64(),
+                });
             }
         }
         self.report(source, &reports, out)
@@ -303,7 +316,7 @@ impl Simulate {
         &self,
         kernel: &Kernel<'_>,
         file: Option<&LaunchText>,
-    ) -> Result<(KernelReport, Vec<Written>), SimulateError> {
+    ) -> Result<(KernelReport, Vec<Written>, Option<Explained>), SimulateError> {
         let settings = self.settings();
         let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
             Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
@@ -325,7 +338,7 @@ impl Simulate {
             }
             (None, None) => {
                 let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings));
-                return Ok((report.map_err(SimulateError::Launch)?, Vec::new()));
+                return Ok((report.map_err(SimulateError::Launch)?, Vec::new(), None));
             }
         };
         let directory = text.directory();
@@ -356,7 +369,23 @@ impl Simulate {
                 written.push(Written::new(out, output));
             }
         }
-        Ok((report, written))
+        let explained = self.explain.as_deref().map(|text| self.explained(kernel, &launch, &report, text));
+        let explained = explained.transpose().map_err(SimulateError::Unexplained)?;
+        Ok((report, written, explained))
+    }
+
+    /// What an element of the results comes from.
+    fn explained(
+        &self,
+        kernel: &Kernel<'_>,
+        launch: &Launch,
+        report: &KernelReport,
+        text: &str,
+    ) -> Result<Explained, LaunchError> {
+        let (element, form) = slice::element(kernel, launch, text)?;
+        let clusters = self.cluster_index.clone().unwrap_or(0..launch.clusters());
+        let origin = kernel.explain(launch, &self.settings(), clusters, element)?;
+        Ok(Explained { element: text.to_owned(), value: slice::value(report, element, &form), origin })
     }
 
     fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {

@@ -10,6 +10,7 @@ use ptx_simulation::{KernelReport, Output, Verdict};
 use serde::Serialize;
 
 use crate::json::{Finding, Place, finding};
+use crate::origin::{Explained, ExplainedDocument};
 use crate::{Checked, human, timeline};
 
 /// A kernel that was run.
@@ -19,6 +20,8 @@ pub struct Simulated {
     pub report: KernelReport,
     /// The files that got what its buffers hold.
     pub written: Vec<Written>,
+    /// An element that is explained.
+    pub explained: Option<Explained>,
     /// How long that took.
     pub seconds: f64,
 }
@@ -93,6 +96,8 @@ struct KernelDocument<'a> {
     diagnostics: Vec<Finding<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outputs: Vec<OutputDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<ExplainedDocument<'a>>,
     statistics: Statistics,
 }
 
@@ -136,7 +141,7 @@ pub fn human(
     picture: Option<timeline::Look>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for Simulated { report, written, seconds } in simulated {
+    for Simulated { report, written, explained, seconds } in simulated {
         checked.report.diagnostics.clone_from(&report.diagnostics);
         human::findings(std::slice::from_ref(&checked), color, out)?;
         let verdict = match report.verdict {
@@ -180,6 +185,9 @@ pub fn human(
         for written in written {
             writeln!(out, "  wrote: {}", written.sentence(&checked.source))?;
         }
+        if let Some(explained) = explained {
+            explained.human(&checked.source, out)?;
+        }
         if let (Some(look), Some(record)) = (picture, &report.record) {
             writeln!(out)?;
             timeline::render(&checked.source, record, look, out)?;
@@ -195,7 +203,7 @@ pub fn human(
 pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> io::Result<()> {
     let kernels = simulated
         .iter()
-        .map(|Simulated { report, written, seconds }| KernelDocument {
+        .map(|Simulated { report, written, explained, seconds }| KernelDocument {
             kernel: &report.kernel,
             name: demangled(&report.kernel),
             verdict: report.verdict,
@@ -221,6 +229,7 @@ pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> 
                     unknown_since: it.lost.map(|span| Place::new(&checked.source, span)),
                 })
                 .collect(),
+            explained: explained.as_ref().map(|it| it.document(&checked.source)),
             statistics: Statistics {
                 clusters: report.clusters,
                 warp_instructions: report.warp_instructions,

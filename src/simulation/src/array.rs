@@ -159,6 +159,23 @@ pub fn read(file: Vec<u8>) -> Result<(Vec<u8>, Option<Form>), LaunchError> {
     Ok((data[..form.bytes()].to_vec(), Some(form)))
 }
 
+/// What a buffer of a launch is an array of, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayOf {
+    /// Which argument is the buffer, from 0, and which field if that is a struct.
+    pub argument: usize,
+    /// The field of the struct, from 0.
+    pub field: Option<usize>,
+    /// The file that it begins with.
+    pub data: Option<String>,
+    /// The file that gets what it holds in the end.
+    pub out: Option<String>,
+    /// Whether the launch says what it begins with.
+    pub is_given: bool,
+    /// The type of its elements, and how many there are.
+    pub form: Form,
+}
+
 /// A file that a buffer is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutFile {

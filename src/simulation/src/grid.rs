@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::diagnostic::Code;
 use super::launch::{Launch, LaunchError};
 use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
+use super::provenance::Trace;
 use super::report::{add_note, verdict};
 use super::run::clusters;
 use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
@@ -69,20 +70,23 @@ impl Kernel<'_> {
             let settings = Settings { cluster_index: range.start, ..*settings };
             return self.simulate_again(launch, assumption, &settings);
         }
-        let (report, extents) = self.run_clusters(launch, settings, range.clone(), &Extents::new())?;
+        let (report, extents) =
+            self.run_clusters(launch, settings, range.clone(), &Extents::new(), &mut None)?;
         if extents.is_empty() {
             return Ok(report);
         }
         // Now it is known how far copies reach whose maps nobody has said.
-        Ok(self.run_clusters(launch, settings, range, &extents)?.0)
+        Ok(self.run_clusters(launch, settings, range, &extents, &mut None)?.0)
     }
 
-    fn run_clusters(
+    /// Runs some clusters of the grid once; a trace gets what it looks out for.
+    pub(super) fn run_clusters(
         &self,
         launch: &Launch,
         settings: &Settings,
         range: Range<u32>,
         extents: &Extents,
+        trace: &mut Option<Box<Trace>>,
     ) -> Result<(KernelReport, Extents), LaunchError> {
         let shape = self.shape(launch, range.start, false)?;
         if let Some(report) = self.too_large(launch, &shape) {
@@ -97,6 +101,7 @@ impl Kernel<'_> {
                 global,
                 next_cluster: range.start,
                 between: (range.len() > 1).then(Box::<Between>::default),
+                trace: trace.take(),
             },
             waiting: VecDeque::new(),
             fits: self.fits_at_once(launch, Machine::bytes(&self.program, &shape)),
@@ -151,6 +156,7 @@ impl Kernel<'_> {
             }
         }
         let Grid { report, common, extents, .. } = grid;
+        *trace = common.trace;
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
         report.outputs = self.outputs(launch, &common.global, &places);
         Ok((report, extents))

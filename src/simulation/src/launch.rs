@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::array::{self, Dtype, Form, OutFile};
+use super::array::{self, ArrayOf, Dtype, Form, OutFile};
 use super::program::Parameter;
 use super::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Window};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
@@ -153,6 +153,8 @@ pub struct Launch {
     pub assumes: Option<AssumeFile>,
     /// The files that buffers are written to in the end.
     pub outs: Vec<OutFile>,
+    /// What buffers are arrays of.
+    pub arrays: Vec<ArrayOf>,
     /// What of it nobody has said.
     pub assumed: Vec<String>,
 }
@@ -351,14 +353,15 @@ impl Launch {
             .at("arg")
             .help(help));
         }
-        let mut outs = Vec::new();
+        let (mut outs, mut arrays) = (Vec::new(), Vec::new());
         let arguments = file
             .arguments
             .iter()
             .zip(parameters)
             .enumerate()
             .map(|(index, (given, parameter))| {
-                let mut reading = Reading { data, outs: &mut outs, place: (index, None) };
+                let mut reading =
+                    Reading { data, outs: &mut outs, arrays: &mut arrays, place: (index, None) };
                 argument(given, parameter, &file.arguments, &mut reading).map_err(|misfit| {
                     let LaunchError(why) = &misfit.error;
                     let error = LaunchError(format!("argument {index} (`{}`): {why}", parameter.name));
@@ -376,9 +379,15 @@ impl Launch {
             assumes: file.assume,
             arguments,
             outs,
+            arrays,
             assumed,
         }
         .fitting()
+    }
+
+    /// Clusters of the grid.
+    pub fn clusters(&self) -> u32 {
+        u32::try_from(super::run::clusters(self)).unwrap_or(u32::MAX)
     }
 
     /// Whether such a cluster exists.
@@ -435,6 +444,7 @@ impl Launch {
 struct Reading<'r> {
     data: &'r mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
     outs: &'r mut Vec<OutFile>,
+    arrays: &'r mut Vec<ArrayOf>,
     /// The argument, and its field.
     place: (usize, Option<usize>),
 }
@@ -477,8 +487,22 @@ impl Reading<'_> {
         Ok((data, form))
     }
 
-    /// Notes that a buffer of so many bytes is written to a file.
+    /// Notes what a buffer of so many bytes is an array of, and whether it is written to a file.
     fn write(&mut self, given: &ArgumentFile, form: Option<Form>, bytes: u64) -> Result<(), Misfit> {
+        let mut form = form.unwrap_or(Form { dtype: Dtype::bytes(), shape: Vec::new() });
+        let is_flat = given.shape.is_none() && (form.shape.is_empty() || form.bytes() as u64 != bytes);
+        if is_flat {
+            form.shape = vec![bytes as usize / form.dtype.bytes];
+        }
+        let (argument, field) = self.place;
+        self.arrays.push(ArrayOf {
+            argument,
+            field,
+            data: given.data.clone(),
+            out: given.out.clone(),
+            is_given: given.data.is_some() || given.fill.is_some(),
+            form: form.clone(),
+        });
         let Some(name) = given.out.clone() else { return Ok(()) };
         if bytes > MOST_WRITTEN as u64 {
             return Err(Misfit::new(format!(
@@ -486,11 +510,6 @@ impl Reading<'_> {
                 MOST_WRITTEN >> 20
             ))
             .at("out"));
-        }
-        let mut form = form.unwrap_or(Form { dtype: Dtype::bytes(), shape: Vec::new() });
-        let is_flat = given.shape.is_none() && (form.shape.is_empty() || form.bytes() as u64 != bytes);
-        if is_flat {
-            form.shape = vec![bytes as usize / form.dtype.bytes];
         }
         if form.bytes() as u64 > bytes {
             return Err(Misfit::new(format!(
@@ -501,7 +520,6 @@ impl Reading<'_> {
             ))
             .at("out"));
         }
-        let (argument, field) = self.place;
         self.outs.push(OutFile { argument, field, name, form });
         Ok(())
     }

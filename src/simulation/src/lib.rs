@@ -31,12 +31,14 @@ mod grid;
 pub mod launch;
 mod machine;
 mod program;
+mod provenance;
 mod reasons;
 pub mod record;
 mod report;
 mod run;
 pub mod schedules;
 mod shadow;
+pub mod slice;
 pub mod tensor_map;
 
 use descriptor::Features;
@@ -226,8 +228,7 @@ impl<'u> Kernel<'u> {
     /// # Errors
     /// When there is no such launch.
     pub fn simulate_all(&self, launch: &Launch, settings: &Settings) -> Result<KernelReport, LaunchError> {
-        let clusters = u32::try_from(run::clusters(launch)).unwrap_or(u32::MAX);
-        self.simulate_clusters(launch, settings, 0..clusters)
+        self.simulate_clusters(launch, settings, 0..launch.clusters())
     }
 }
 

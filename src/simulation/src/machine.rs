@@ -41,6 +41,7 @@ mod step;
 mod tensor;
 mod tensor_core;
 mod tensor_maps;
+mod traced;
 mod unsynchronised;
 mod warp;
 
@@ -59,6 +60,7 @@ use super::assumed::Assumption;
 use super::clock::{Agent, Clock};
 use super::findings::{self, Finding};
 use super::program::{Action, Fixed, NOWHERE, Program, windows};
+use super::provenance::Trace;
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
 use crate::descriptor::Features;
@@ -150,6 +152,8 @@ pub(crate) struct Common {
     pub(crate) next_cluster: u32,
     /// What the clusters know of each other, if there are several.
     pub(crate) between: Option<Box<Between>>,
+    /// What is asked of the run.
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 /// How execution goes on behind a step.
@@ -259,6 +263,8 @@ pub(crate) struct Machine<'p> {
     addressed_ctas: u32,
     random: u64,
     recorder: Option<Box<Recorder>>,
+    /// Who writes what somebody asks for, if somebody does.
+    trace: Option<Box<Trace>>,
     progress: Option<&'p AtomicU64>,
     /// Bytes that calls may still take.
     room: usize,
@@ -373,6 +379,7 @@ impl<'p> Machine<'p> {
             addressed_ctas: 0,
             random: seed,
             recorder: conditions.records.then(Box::default),
+            trace: None,
             progress: conditions.progress,
             room: MOST_FOR_CALLS,
             influence: (conditions.is_assumed && conditions.assumes.is_some()).then(Box::default),
@@ -555,6 +562,7 @@ impl<'p> Machine<'p> {
         std::mem::swap(&mut self.global, &mut common.global);
         std::mem::swap(&mut self.granted, &mut common.next_cluster);
         std::mem::swap(&mut self.between, &mut common.between);
+        self.trace_with(&mut common.trace);
         self.know_own();
     }
 

@@ -342,10 +342,10 @@ impl Kernel<'_> {
 /// A buffer of an argument, or of a field of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
-    argument: usize,
-    field: Option<usize>,
-    address: u64,
-    bytes: u64,
+    pub(super) argument: usize,
+    pub(super) field: Option<usize>,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
 }
 
 /// Makes the buffer that an argument names, if it names one of its own.

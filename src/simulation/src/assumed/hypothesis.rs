@@ -166,6 +166,7 @@ impl Launch {
             assumes: None,
             arguments,
             outs: Vec::new(),
+            arrays: Vec::new(),
             assumed,
         }
     }

@@ -285,6 +285,9 @@ impl Machine<'_> {
                     (false, false) => Expected::Number,
                 };
                 let read = self.read(strand, part, lane, (element, expected))?;
+                if self.trace.is_some() {
+                    self.trace_load(strand, registers[index], lane, (part, element));
+                }
                 value[lane] = match access.extend {
                     0 => read.value,
                     bits => extended(read.value, element * 8, u32::from(bits)),
@@ -378,6 +381,9 @@ impl Machine<'_> {
                 let part = behind(place, index as u64 * u64::from(element));
                 let is_unknown = unknown >> lane & 1 != 0;
                 differs |= self.write(strand, part, lane, element, (value[lane], is_unknown))?;
+                if self.trace.is_some() {
+                    self.trace_store(strand, registers[index], lane, (part, element));
+                }
                 if is_unknown
                     && let Some(masks) = self.partly(strand, registers[index])
                     && let mask @ 1.. = masks[lane]
@@ -483,6 +489,11 @@ impl Machine<'_> {
                 };
                 let (value, unknown) = (new.unwrap_or(0), doubt || new.is_none());
                 changed |= self.write(strand, at, lane, element, (value, unknown))?;
+                if self.trace.is_some() {
+                    let reduces = !matches!(operator, ReductionOperator::Exch | ReductionOperator::Cas);
+                    let registers = (sources[part], destinations.get(part).copied());
+                    self.trace_atomic(strand, registers, lane, (at, element, reduces));
+                }
                 results[part].0[lane] = old.value;
                 results[part].1 |= u32::from(old.unknown) << lane;
             }
@@ -573,6 +584,9 @@ impl Machine<'_> {
                     }
                 });
             }
+        }
+        if let (true, Some(fragments)) = (self.trace.is_some(), fragments) {
+            self.trace_matrix(strand, store, (&operands, fragments), &starts);
         }
         self.touch(strand, &shared, (store, !changed), None, strand.mask);
         if store {

@@ -140,6 +140,16 @@ impl Boxed {
         }
     }
 
+    /// Calls `each` with each piece of the box: its address in global memory, if it is within bounds, and in shared
+    /// memory, and how many bytes it has.
+    pub(super) fn each(&self, shared: u32, mut each: impl FnMut(Option<u64>, u32, u32)) {
+        let Some(coordinates) = &self.coordinates else { return };
+        let base = self.map.base;
+        self.pieces(coordinates, shared, |piece| {
+            each(piece.global.map(|at| base.wrapping_add(at)), piece.shared, piece.bytes);
+        });
+    }
+
     /// Coordinates: as many as it has.
     fn rank(&self) -> usize {
         match &self.form {
@@ -258,6 +268,9 @@ impl Machine<'_> {
     ) {
         self.global.step = operation.step;
         for place in places {
+            if self.trace.is_some() {
+                self.trace_box(operation, boxed, *place, (loads, reduces));
+            }
             if loads {
                 self.fetch(boxed, *place);
                 self.remember_layout(operation, boxed, *place);

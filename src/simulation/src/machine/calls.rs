@@ -133,6 +133,9 @@ impl Machine<'_> {
                     influence.store(local(to_at, offset), strand.warp);
                 }
             }
+            if self.trace.is_some() {
+                self.trace_passed((&reader, *from), (&writer, *to));
+            }
             match (*from, *to) {
                 (Passed::Value(source), Passed::Value(destination)) => {
                     let (value, unknown) = self.value(&reader, source);

@@ -25,6 +25,9 @@ impl Machine<'_> {
     pub(super) fn mma(&mut self, strand: &Strand, mma: &Mma, active: u32) {
         self.check_aligned(strand, true, active);
         self.synchronise_lanes(strand.warp, active);
+        if self.trace.is_some() {
+            self.trace_mma(strand, mma);
+        }
         let guesses = self.is_assumed && self.assumes.is_some();
         let results = if guesses || active != u32::MAX { None } else { self.product(strand, mma) };
         let Some((d, lost)) = results else {

@@ -181,6 +181,9 @@ impl Machine<'_> {
         let Some(mut operation) = self.pending.remove(index) else { return };
         self.epoch += 1;
         self.performed += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.tick();
+        }
         let before = self.record_operation(&operation);
         let kind = std::mem::replace(&mut operation.kind, Kind::Arrivals(Vec::new()));
         match kind {
@@ -275,6 +278,7 @@ impl Machine<'_> {
         let mut touched = Vec::new();
         for (to, from, bytes, read) in copies {
             let Some((cta, offset)) = *to else { continue };
+            let read_bytes = *read;
             let read = match from {
                 Some(Place::Global(address)) => self.global.contents(*address, *read as usize),
                 _ if *read == 0 => Some(Contents::default()),
@@ -284,6 +288,9 @@ impl Machine<'_> {
             // What is not read is zero.
             contents.bytes.resize(*bytes as usize, 0);
             self.ctas[cta as usize].shared.put(offset.into(), &contents);
+            if self.trace.is_some() {
+                self.trace_small_copy(operation, (cta, offset), *from, (*bytes, read_bytes));
+            }
             touched.push((cta, offset, *bytes));
         }
         // These are of the generic proxy.
@@ -303,6 +310,9 @@ impl Machine<'_> {
         if let Some(moving) = &transfer.moving {
             self.move_box(operation, moving, transfer.reads.is_empty(), transfer.reduces);
         } else {
+            if self.trace.is_some() {
+                self.trace_bulk(operation, transfer);
+            }
             let contents = match (transfer.from, transfer.reads.first()) {
                 (Some(address), _) => self.global.contents(address, bytes as usize),
                 (None, Some((cta, offset, _))) => {

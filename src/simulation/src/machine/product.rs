@@ -22,6 +22,7 @@ use crate::isa::scale_vectors;
 use crate::isa::tensor_cells::metadata_cell;
 use crate::isa::vocabulary;
 use crate::program::Multiply;
+use crate::provenance::{Cell, Factors, Space};
 
 /// Lanes of a CTA's Tensor Memory.
 const LANES: u32 = crate::isa::tensor_memory::TensorMemory::LANES;
@@ -388,7 +389,100 @@ impl Product {
     }
 }
 
+/// An element of D: which of the CTAs, which part of the columns, and the row and the column of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ElementOfD {
+    index: usize,
+    part: u32,
+    row: u32,
+    column: u32,
+}
+
+impl Product {
+    /// Calls `each` with the CTA, the lane and the column of each element of D.
+    pub(super) fn each_element(&self, mut each: impl FnMut(u32, u32, u32, ElementOfD)) {
+        let of_part = self.n / self.layout.parts();
+        for (index, cta) in self.ctas.iter().enumerate() {
+            for part in 0..self.layout.parts() {
+                for row in 0..self.layout.rows() {
+                    let lane = (self.d.0 + self.layout.lane(row, part)) % LANES;
+                    if self.disabled[index] >> lane & 1 != 0 {
+                        continue;
+                    }
+                    for at in 0..of_part {
+                        let column = part * of_part + at;
+                        each(*cta, lane, self.d.1 + at, ElementOfD { index, part, row, column });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the factors of an element of D are.
+    pub(super) fn factors(&self, ctas: &[Cta], cluster: u32, element: ElementOfD) -> Factors {
+        let ElementOfD { index, part, row, column } = element;
+        let cta = self.ctas[index];
+        let cells = &ctas[cta as usize].tensor.cells;
+        let of_cta = self.n / self.layout.ctas();
+        let cta_of_b = self.ctas[(column / of_cta) as usize];
+        let (k, k_of_a) = (self.k, self.k_of_a());
+        // Of a sparse A, those elements of B that are multiplied.
+        let along: Vec<u32> = match self.metadata {
+            Some(first) => {
+                let (all, _) = self.read_metadata(cells, first);
+                let of_row = row as usize * k_of_a as usize..(row as usize + 1) * k_of_a as usize;
+                all[of_row].iter().map(|at| u32::from(*at)).collect()
+            }
+            None => (0..k).collect(),
+        };
+        let lane = self.layout.lane(row, part);
+        let a = (0..k_of_a).map(|at| self.a.cell((cluster, cta), row, at, lane)).collect();
+        let b = along.iter().map(|at| self.b.cell((cluster, cta_of_b), column % of_cta, *at, 0)).collect();
+        let scales = |(first, byte): (u32, u32), index: u32, part: u32| {
+            let lane = part * (LANES / self.layout.parts()) + index % 32;
+            let cell = Cell::tensor(Space::Tensor { cluster, cta }, lane, first + index / 32);
+            let count = self.scales.map_or(0, |scales| scales.count);
+            (0..count).map(|at| cell.part(byte + at, 1)).collect()
+        };
+        let in_part = column % (self.n / self.layout.parts());
+        Factors {
+            row: index as u32 * self.layout.rows() + row,
+            column,
+            a,
+            b,
+            scales_a: self.scales.map_or_else(Vec::new, |it| scales(it.a, row, 0)),
+            scales_b: self.scales.map_or_else(Vec::new, |it| scales(it.b, in_part, part)),
+            adds: self.old != OldD::Zero,
+            old: None,
+            format: Some(self.arithmetic.accumulator),
+        }
+    }
+}
+
 impl Source {
+    /// Where an element is; of those of less than a byte, the byte. `lane` is that of the row, in Tensor Memory.
+    fn cell(&self, (cluster, cta): (u32, u32), row: u32, along: u32, lane: u32) -> Cell {
+        match *self {
+            Self::Shared { place, bits: (bits, container) } => {
+                let in_sixteen = 128 / container;
+                let (line, from) = if place.is_k_major { (row, along) } else { (along, row) };
+                let byte = from / in_sixteen * 16;
+                let at = if place.is_k_major {
+                    place.address(line, byte, 1)
+                } else {
+                    place.address(byte, line, 1)
+                };
+                let bit = from % in_sixteen * bits;
+                Cell::shared(cluster, cta, at + bit / 8, bits.div_ceil(8))
+            }
+            Self::Tensor { lane: first, column, bits } => {
+                let bit = along * bits;
+                let cell = Cell::tensor(Space::Tensor { cluster, cta }, first + lane, column + bit / 32);
+                cell.part(bit % 32 / 8, bits.div_ceil(8))
+            }
+        }
+    }
+
     /// The elements: `count` rows of A or columns of B, each of `k`. `lane` is where a row lies in Tensor Memory.
     fn read(&self, cta: &Cta, count: u32, k: u32, lane: impl Fn(u32) -> u32) -> Elements {
         let mut elements = Elements {

@@ -83,6 +83,9 @@ impl Machine<'_> {
             self.uses(strand, step);
         }
         self.global.step = strand.step;
+        if let Some(trace) = &mut self.trace {
+            trace.tick();
+        }
         match &step.action {
             Action::Compute { arithmetic, sources, destinations, depends } => {
                 if program.arithmetics[*arithmetic as usize].is_exchange()

@@ -372,6 +372,9 @@ impl Machine<'_> {
             let cells = Moved { cta: regions[0].cta, row, columns: moved_columns(&regions), form };
             for (index, operand) in operands.iter().enumerate() {
                 let (mut value, mut unknown) = self.read_cells(&cells, index as u32);
+                if self.trace.is_some() {
+                    self.trace_cells(strand, false, (*operand, index as u32), &cells);
+                }
                 if let Some(assumption) = self.assumes {
                     self.assume(strand.step, ASSUMED_RESULTS);
                     if let (true, Some(influence)) = (unknown != 0, &mut self.influence) {
@@ -458,6 +461,9 @@ impl Machine<'_> {
             let cells = Moved { cta: regions[0].cta, row, columns: moved_columns(&regions), form };
             for (index, operand) in self.operands(registers).iter().enumerate() {
                 let (value, unknown) = self.value(strand, *operand);
+                if self.trace.is_some() {
+                    self.trace_cells(strand, true, (*operand, index as u32), &cells);
+                }
                 for thread in lanes(active & !unknown) {
                     self.write_cell(&cells, (thread as u32, index as u32), value[thread] as u32);
                 }
@@ -495,6 +501,30 @@ impl Machine<'_> {
             }
         }
         (value, unknown)
+    }
+
+    /// Tells the trace of what the threads of a warp load into a register, or store from it.
+    fn trace_cells(
+        &mut self,
+        strand: &Strand,
+        store: bool,
+        (operand, register): (Operand, u32),
+        moved: &Moved,
+    ) {
+        let Moved { cta, row, columns, form: (shape, _, packed) } = *moved;
+        for thread in 0..32 {
+            let RegisterCell { lane, column, is_second } = shape.cell(thread, register);
+            let (lane, first) = (row + lane, columns[usize::from(is_second)]);
+            let thread = thread as usize;
+            if packed {
+                for half in 0..2 {
+                    let at = (cta, lane, first + column * 2 + half);
+                    self.trace_cell(strand, store, (operand, thread, Some(half)), at);
+                }
+            } else {
+                self.trace_cell(strand, store, (operand, thread, None), (cta, lane, first + column));
+            }
+        }
     }
 
     /// What a thread stores from a register.

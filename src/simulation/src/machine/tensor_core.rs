@@ -171,8 +171,14 @@ impl Machine<'_> {
                 for part in &parts {
                     self.put_part(part);
                 }
+                if let (Effect::Product(product), true) = (&effect, self.trace.is_some()) {
+                    self.trace_product(operation, product);
+                }
                 if let Effect::Rows(place, shape, column) = effect {
                     self.copy_rows(&writes, place, shape, column);
+                    if self.trace.is_some() {
+                        self.trace_rows(operation, &writes, place, shape, column);
+                    }
                 }
             }
         }
@@ -193,6 +199,25 @@ impl Machine<'_> {
                 let value = read.filter(|read| !read.unknown).map(|read| read.value as u32);
                 for lane in shape.lanes(multicast, row).into_iter().flatten() {
                     tensor.cells.set(lane, column + at, value, tensor.sizes.columns);
+                }
+            }
+        }
+    }
+
+    /// Tells the trace of what a copy brings.
+    fn trace_rows(
+        &mut self,
+        operation: &Operation,
+        writes: &[Region],
+        place: Place,
+        (shape, multicast): (CpShape, Option<WarpMulticast>),
+        column: u32,
+    ) {
+        for Region { cta, .. } in writes {
+            for (row, at) in (0..shape.rows()).flat_map(|row| (0..shape.columns()).map(move |at| (row, at))) {
+                let from = place.address(row, at * 4, 1);
+                for lane in shape.lanes(multicast, row).into_iter().flatten() {
+                    self.trace_row(operation, *cta, from, (lane, column + at));
                 }
             }
         }

@@ -338,6 +338,9 @@ impl Machine<'_> {
         depends: Depends,
         active: u32,
     ) {
+        if self.trace.is_some() {
+            self.trace_arithmetic(strand, arithmetic, (sources, destinations), active);
+        }
         let program = self.program;
         let arithmetic = &program.arithmetics[arithmetic as usize];
         if arithmetic.synchronises() {

@@ -1,0 +1,546 @@
+//! Why a number is what it is: the instructions and the elements of arrays that an element of a buffer comes from.
+//!
+//! It is a dynamic backward slice (Korel and Laski, "Dynamic Program Slicing", 1988): what was executed, not what might
+//! be, and only what values are computed from, not the addresses and conditions that led there. The run is repeated
+//! until no question is left; it is the same run, as its schedule is.
+
+use std::cell::{Cell as Counter, RefCell};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ptx_numbers::{Accumulator, Format};
+use smallvec::SmallVec;
+
+use super::arithmetic::Lanes;
+use super::array::{ArrayOf, Form};
+use super::launch::{Launch, LaunchError};
+use super::machine::Extents;
+use super::program::Program;
+use super::provenance::{Cell, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
+use super::run::Placed;
+use super::{Kernel, KernelReport, Settings};
+use crate::source::Span;
+
+/// Runs that answer questions.
+const MOST_RUNS: u32 = 32;
+/// Places that are shown.
+const MOST_PLACES: u32 = 400;
+/// Threads whose registers are followed.
+const MOST_THREADS: usize = 128;
+/// Pieces of an array that are named.
+const MOST_PIECES: usize = 6;
+
+/// An element of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Which argument names the buffer, from 0.
+    pub argument: usize,
+    /// Which field, if that is a struct, from 0.
+    pub field: Option<usize>,
+    /// Its first byte in the buffer.
+    pub offset: u64,
+    /// How many bytes it has: 1 to 8.
+    pub bytes: u32,
+}
+
+/// What a value comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The instruction that wrote it; nothing where it was there from the start.
+    pub span: Option<Span>,
+    /// Who that was, and where: in plain words.
+    pub text: String,
+    /// The value, where it is a number that is known.
+    pub value: Option<String>,
+    /// The instructions that only copied it.
+    pub through: Vec<Span>,
+    /// What that was made from.
+    pub from: Vec<Self>,
+}
+
+impl Origin {
+    fn said(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Kernel<'_> {
+    /// What an element of a buffer comes from, in the end of a launch.
+    ///
+    /// # Errors
+    /// When there is no such launch, or no such element.
+    pub fn explain(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        clusters: Range<u32>,
+        element: Element,
+    ) -> Result<Origin, LaunchError> {
+        if launch.assumes.is_some() {
+            return Err(LaunchError(
+                "values are explained under launches that assume nothing: remove `assume`".to_owned(),
+            ));
+        }
+        let (_, _, places) = self.memory(launch);
+        let is_it = |it: &&Placed| (it.argument, it.field) == (element.argument, element.field);
+        let place = places.iter().find(is_it);
+        let place = place.filter(|it| element.offset + u64::from(element.bytes) <= it.bytes);
+        let place = place.ok_or_else(|| LaunchError("the buffer has no such element".to_owned()))?;
+        let question =
+            Question { cell: Cell::global(place.address + element.offset, element.bytes), before: u64::MAX };
+        let settings = Settings { records: false, ..*settings };
+        let mut traces = Vec::new();
+        for run in 0..=MOST_RUNS {
+            let slice = Slice {
+                program: &self.program,
+                launch,
+                places: &places,
+                traces: &traces,
+                asked: RefCell::new(BTreeSet::new()),
+                left: Counter::new(MOST_PLACES),
+            };
+            let origin = slice.origin(question);
+            let asked = slice.asked.into_inner();
+            if asked.is_empty() || run == MOST_RUNS {
+                return Ok(origin);
+            }
+            let mut trace = Some(Box::new(Trace::new(asked)));
+            self.run_clusters(launch, &settings, clusters.clone(), &Extents::new(), &mut trace)?;
+            traces.extend(trace);
+        }
+        Ok(Origin::default())
+    }
+}
+
+/// A slice under construction.
+struct Slice<'s> {
+    program: &'s Program,
+    launch: &'s Launch,
+    places: &'s [Placed],
+    traces: &'s [Box<Trace>],
+    /// What no run has answered yet.
+    asked: RefCell<BTreeSet<Question>>,
+    /// Places that may still be shown.
+    left: Counter<u32>,
+}
+
+/// Where bytes were before anything wrote them, and the instructions that brought them from there.
+struct Leaf {
+    what: Start,
+    through: Vec<u32>,
+}
+
+/// Where the way back ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Start {
+    /// At an element of an array: which place, and the element.
+    Array(usize, u64),
+    Said(String),
+}
+
+impl Slice<'_> {
+    /// Who wrote some bytes; nothing if that is not known yet.
+    fn writes(&self, question: Question) -> Option<Vec<Write>> {
+        let known = self.traces.iter().rev().find_map(|trace| trace.answer(question));
+        if known.is_none() {
+            self.asked.borrow_mut().insert(question);
+        }
+        known
+    }
+
+    /// Whether the registers of a thread may be asked for.
+    fn follows(&self, thread: Thread) -> bool {
+        let of = |question: &Question| match question.cell.space {
+            Space::Registers(thread) | Space::Local(thread) => Some(thread),
+            Space::Global | Space::Shared { .. } | Space::Tensor { .. } => None,
+        };
+        if self.traces.iter().any(|trace| trace.knows(thread)) {
+            return true;
+        }
+        let asked: BTreeSet<Thread> = self.asked.borrow().iter().filter_map(of).collect();
+        let known: usize = self.traces.iter().map(|trace| trace.threads()).sum();
+        asked.contains(&thread) || asked.len() + known < MOST_THREADS
+    }
+
+    /// What some bytes come from.
+    fn origin(&self, question: Question) -> Origin {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return Origin::said("more values go into this; they are left out");
+        };
+        self.left.set(left);
+        if let Space::Registers(thread) | Space::Local(thread) = question.cell.space
+            && !self.follows(thread)
+        {
+            return Origin::said("registers of other threads, which are not followed");
+        }
+        let Some(writes) = self.writes(question) else { return Origin::default() };
+        match writes.as_slice() {
+            [] => Origin::said(self.named(&self.start(question.cell))),
+            [write] => self.of_write(write, question),
+            [first, ..] => {
+                let adds = matches!(first.source, Source::Multiplied(_));
+                let what = if adds { "multiplies" } else { "writes" };
+                let from = writes.iter().map(|write| self.of_write(write, question)).collect();
+                let text = format!("the sum of {} {what}, in their order", writes.len());
+                Origin { text, from, ..Origin::default() }
+            }
+        }
+    }
+
+    fn of_write(&self, write: &Write, question: Question) -> Origin {
+        let before = write.now;
+        let span = self.program.spans.get(write.step as usize).copied();
+        let mut text = self.who(write, question.cell.space);
+        let (mut from, mut value) = (Vec::new(), None);
+        match &write.source {
+            Source::Copied(cell) => from.push(self.origin(Question { cell: *cell, before })),
+            Source::Reduced(cell) => {
+                text += ", reduced into what was there";
+                from.push(self.origin(Question { cell: *cell, before }));
+            }
+            Source::Combined(cells) => {
+                from.extend(cells.iter().map(|cell| self.origin(Question { cell: *cell, before })));
+            }
+            Source::Computed(computed) => {
+                let cells = sensitive(self.program, computed, question.cell.bytes);
+                if cells.is_empty() {
+                    text += ": from constants";
+                }
+                from.extend(cells.into_iter().map(|cell| self.origin(Question { cell, before })));
+            }
+            Source::Multiplied(factors) => {
+                let Factors { row, column, .. } = **factors;
+                if let Space::Tensor { .. } = question.cell.space {
+                    let (lane, at) = question.cell.lane_and_column();
+                    text += &format!(", lane {lane} and column {at} of Tensor Memory");
+                }
+                text += &format!(": D[{row}, {column}]");
+                value = write.value.zip(factors.format).map(|(bits, format)| number(format, bits as u32));
+                let matrices = [
+                    ("A", &factors.a),
+                    ("B", &factors.b),
+                    ("scales of A", &factors.scales_a),
+                    ("scales of B", &factors.scales_b),
+                ];
+                for (name, cells) in matrices.into_iter().filter(|(_, cells)| !cells.is_empty()) {
+                    from.push(self.elements(name, cells, before));
+                }
+                if let Some(cell) = factors.old {
+                    from.push(self.origin(Question { cell, before }));
+                }
+            }
+            Source::End(what) => text += &format!(": {what}"),
+        }
+        Origin { span, text, value, through: Vec::new(), from }
+    }
+
+    /// Who has written something.
+    fn who(&self, write: &Write, to: Space) -> String {
+        let Launch { grid, cluster, block, .. } = self.launch;
+        let warps = block.iter().product::<u32>().div_ceil(32).max(1);
+        let rank = write.warp / warps;
+        let clusters: [u32; 3] = std::array::from_fn(|axis| (grid[axis] / cluster[axis].max(1)).max(1));
+        let place = |index: u32, size: [u32; 3]| {
+            [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+        };
+        let (outer, inner) = (place(write.cluster, clusters), place(rank, *cluster));
+        let id: [u32; 3] = std::array::from_fn(|axis| outer[axis] * cluster[axis] + inner[axis]);
+        let mut text = format!("warp {}", write.warp % warps);
+        if let Space::Registers(thread) | Space::Local(thread) = to {
+            text += &format!(", lane {}", thread.lane);
+        }
+        if grid.iter().product::<u32>() > 1 {
+            text += &format!(" of CTA ({}, {}, {})", id[0], id[1], id[2]);
+        }
+        text
+    }
+
+    /// Where bytes are that nothing has written.
+    fn start(&self, cell: Cell) -> Start {
+        let at = match cell.space {
+            Space::Global => cell.at,
+            Space::Shared { .. } => return Start::Said("shared memory that was not written".to_owned()),
+            Space::Tensor { .. } => return Start::Said("Tensor Memory that was not written".to_owned()),
+            Space::Registers(_) => return Start::Said("a register that was not written".to_owned()),
+            Space::Local(_) => return Start::Said("local memory that was not written".to_owned()),
+        };
+        let found = self.places.iter().position(|it| (it.address..it.address + it.bytes).contains(&at));
+        match found {
+            Some(index) => {
+                let from = at - self.places[index].address;
+                let size = self.array(index).map_or(1, |array| array.form.dtype.bytes as u64);
+                Start::Array(index, from / size.max(1))
+            }
+            None => Start::Said("a variable of the module".to_owned()),
+        }
+    }
+
+    /// What an argument is an array of, if the launch says that.
+    fn array(&self, place: usize) -> Option<&ArrayOf> {
+        let Placed { argument, field, .. } = self.places[place];
+        self.launch.arrays.iter().find(|it| (it.argument, it.field) == (argument, field))
+    }
+
+    fn array_name(&self, place: usize) -> String {
+        let Placed { argument, field, .. } = self.places[place];
+        let named = self.array(place).and_then(|array| array.data.clone().or_else(|| array.out.clone()));
+        named.unwrap_or_else(|| match (self.program.parameters.get(argument), field) {
+            (Some(parameter), None) => parameter.name.clone(),
+            (Some(parameter), Some(field)) => format!("{}.{field}", parameter.name),
+            (None, _) => format!("argument {argument}"),
+        })
+    }
+
+    fn named(&self, start: &Start) -> String {
+        match start {
+            Start::Array(place, element) => {
+                let name = self.array_name(*place);
+                let shape = self.array(*place).map_or(&[][..], |array| &array.form.shape);
+                let index = index_of(shape, *element);
+                let index: Vec<String> = index.iter().map(u64::to_string).collect();
+                let unknown = if self.is_given(*place) { "" } else { ", whose contents are not given" };
+                format!("{name}[{}]{unknown}", index.join(", "))
+            }
+            Start::Said(text) => text.clone(),
+        }
+    }
+
+    /// Whether the launch says what a buffer begins with.
+    fn is_given(&self, place: usize) -> bool {
+        self.array(place).is_some_and(|array| array.is_given)
+    }
+
+    /// Follows bytes as long as they are copied only.
+    fn leaf(&self, question: Question) -> Leaf {
+        let (mut question, mut through) = (question, Vec::new());
+        // Copies of copies: more are no path that somebody wants to read.
+        for _ in 0..64 {
+            if let Space::Registers(thread) | Space::Local(thread) = question.cell.space
+                && !self.follows(thread)
+            {
+                return Leaf { what: Start::Said("registers of other threads".to_owned()), through };
+            }
+            let Some(writes) = self.writes(question) else { break };
+            let Some(write) = writes.last() else {
+                return Leaf { what: self.start(question.cell), through };
+            };
+            through.push(write.step);
+            match &write.source {
+                Source::Copied(cell) => question = Question { cell: *cell, before: write.now },
+                Source::Computed(computed) => {
+                    match sensitive(self.program, computed, question.cell.bytes).as_slice() {
+                        [one] => question = Question { cell: *one, before: write.now },
+                        _ => return Leaf { what: Start::Said("computed values".to_owned()), through },
+                    }
+                }
+                Source::End(what) => return Leaf { what: Start::Said((*what).to_owned()), through },
+                Source::Reduced(_) => return Leaf { what: Start::Said("reductions".to_owned()), through },
+                Source::Combined(_) => return Leaf { what: Start::Said("an exchange".to_owned()), through },
+                Source::Multiplied(_) => return Leaf { what: Start::Said("a multiply".to_owned()), through },
+            }
+        }
+        Leaf { what: Start::Said(String::new()), through }
+    }
+
+    /// The elements that some bytes come from, in their order: `A: a.npy[17, 0..16]`.
+    fn elements(&self, name: &str, cells: &[Cell], before: u64) -> Origin {
+        let leaves: Vec<Leaf> =
+            cells.iter().map(|cell| self.leaf(Question { cell: *cell, before })).collect();
+        let mut pieces: Vec<String> = Vec::new();
+        let mut at = 0;
+        while let Some(leaf) = leaves.get(at) {
+            let count = match leaf.what {
+                Start::Array(place, element) => {
+                    let size = |at: usize| self.array(place).and_then(|it| it.form.shape.get(at)).copied();
+                    let rank = self.array(place).map_or(1, |it| it.form.shape.len().max(1));
+                    let run = |by: u64| {
+                        let is_next = |(index, leaf): (usize, &Leaf)| {
+                            leaf.what == Start::Array(place, element + index as u64 * by)
+                        };
+                        leaves[at..]
+                            .iter()
+                            .enumerate()
+                            .take_while(|(index, leaf)| is_next((*index, leaf)))
+                            .count()
+                    };
+                    // Along the last axis, or along the one before it.
+                    let last = size(rank - 1).unwrap_or(usize::MAX) as u64;
+                    let along = run(1).min((last - element % last) as usize);
+                    let across = if rank > 1 { run(last) } else { 0 };
+                    let shape = self.array(place).map_or(&[][..], |array| &array.form.shape);
+                    let mut index: Vec<String> =
+                        index_of(shape, element).iter().map(u64::to_string).collect();
+                    let axis = if across > along { rank.checked_sub(2) } else { rank.checked_sub(1) };
+                    let count = along.max(across).max(1);
+                    if count > 1
+                        && let Some(first) = axis.and_then(|axis| index.get_mut(axis))
+                    {
+                        let from: u64 = first.parse().unwrap_or(0);
+                        *first = format!("{from}..{}", from + count as u64);
+                    }
+                    let unknown = if self.is_given(place) { "" } else { " (not given)" };
+                    pieces.push(format!("{}[{}]{unknown}", self.array_name(place), index.join(", ")));
+                    count
+                }
+                Start::Said(ref text) => {
+                    let count = leaves[at..].iter().take_while(|it| it.what == leaf.what).count();
+                    pieces.push(if count == leaves.len() {
+                        text.clone()
+                    } else {
+                        format!("{count} x {text}")
+                    });
+                    count
+                }
+            };
+            at += count;
+        }
+        let more = pieces.len().saturating_sub(MOST_PIECES);
+        if more > 0 {
+            pieces.truncate(MOST_PIECES);
+            pieces.push(format!("and {more} more pieces"));
+        }
+        let mut through: Vec<Span> = Vec::new();
+        for step in leaves.iter().flat_map(|leaf| &leaf.through) {
+            let span = self.program.spans.get(*step as usize);
+            through.extend(span.filter(|span| !through.contains(span)));
+        }
+        Origin { text: format!("{name}: {}", pieces.join(", ")), through, ..Origin::default() }
+    }
+}
+
+/// A number of D, as people write it.
+fn number(format: Accumulator, bits: u32) -> String {
+    match format {
+        Accumulator::F32 => f32::from_bits(bits).to_string(),
+        Accumulator::F16 => Format::F16.decode(bits).to_string(),
+        Accumulator::S32 => bits.cast_signed().to_string(),
+    }
+}
+
+/// The sources that some bytes of a result depend on: those whose bits change it, one at a time.
+fn sensitive(program: &Program, computed: &Computed, bytes: u32) -> Vec<Cell> {
+    let Computed { arithmetic, position, destinations, sources, from } = computed;
+    let arithmetic = &program.arithmetics[*arithmetic as usize];
+    let wanted = (u64::MAX >> (64 - 8 * bytes.clamp(1, 8))).checked_shl(8 * from).unwrap_or(0);
+    let broadcast: SmallVec<[Lanes; 3]> = sources.iter().map(|(_, value)| [*value; 32]).collect();
+    let result = |values: &[Lanes]| {
+        let mut results = vec![[0; 32]; destinations.len as usize];
+        let values: SmallVec<[&Lanes; 3]> = values.iter().collect();
+        arithmetic.execute(u32::MAX, &values, &mut results.iter_mut().collect::<SmallVec<[&mut Lanes; 2]>>());
+        results.get(*position as usize).map_or([0; 32], |all| all.map(|value| value & wanted))
+    };
+    let now = result(&broadcast)[0];
+    let mut cells = Vec::new();
+    for (index, (cell, value)) in sources.iter().enumerate() {
+        let Some(cell) = cell else { continue };
+        let mut bits = 0_u64;
+        for half in [0, 32] {
+            let mut values = broadcast.clone();
+            for (lane, it) in values[index].iter_mut().enumerate() {
+                *it = value ^ 1 << (half + lane);
+            }
+            for (lane, other) in result(&values).into_iter().enumerate() {
+                bits |= u64::from(other != now) << (half + lane);
+            }
+        }
+        // A condition is not followed.
+        if bits == 0 || bits == 1 && *value <= 1 && sources.len() > 1 {
+            continue;
+        }
+        let (first, last) = (bits.trailing_zeros() / 8, (63 - bits.leading_zeros()) / 8);
+        let size =
+            (1..=8).find(|size: &u32| size.is_power_of_two() && first / size == last / size).unwrap_or(8);
+        cells.push(cell.part(first / size * size, size));
+    }
+    cells
+}
+
+/// The index of an element in an array.
+fn index_of(shape: &[usize], element: u64) -> Vec<u64> {
+    let (mut left, mut index) = (element, Vec::new());
+    for size in shape.iter().skip(1).rev() {
+        index.push(left % (*size).max(1) as u64);
+        left /= (*size).max(1) as u64;
+    }
+    index.push(left);
+    index.reverse();
+    index
+}
+
+/// The element of an array that a text names, such as `c.npy[17, 3]`.
+///
+/// # Errors
+/// When there is no such array or no such element, with what can be written.
+pub fn element(kernel: &Kernel<'_>, launch: &Launch, text: &str) -> Result<(Element, Form), LaunchError> {
+    let usage = "an element is named like `c.npy[17, 3]`: a file or a parameter of the launch, and an index";
+    let inner = text.trim().strip_suffix(']').and_then(|it| it.rsplit_once('['));
+    let (name, index) = inner.ok_or_else(|| LaunchError(format!("`{text}` names no element; {usage}")))?;
+    let index: Option<Vec<u64>> = index.split(',').map(|it| it.trim().parse().ok()).collect();
+    let index = index.ok_or_else(|| LaunchError(format!("`{text}` has no index of numbers; {usage}")))?;
+    let name = name.trim();
+    let is_meant = |array: &&ArrayOf| {
+        let of = |file: &Option<String>| {
+            file.as_ref().is_some_and(|file| {
+                file == name || std::path::Path::new(file).file_name().is_some_and(|it| it == name)
+            })
+        };
+        let parameter = kernel.program.parameters.get(array.argument);
+        of(&array.out)
+            || of(&array.data)
+            || array.field.is_none() && parameter.is_some_and(|it| it.name == name)
+    };
+    // What is written to a file of this name comes first.
+    let mut meant = launch.arrays.iter().filter(is_meant);
+    let array = meant.clone().find(|array| array.out.as_deref() == Some(name)).or_else(|| meant.next());
+    let array = array.ok_or_else(|| {
+        let mut names: Vec<String> =
+            launch.arrays.iter().flat_map(|it| it.out.iter().chain(&it.data)).cloned().collect();
+        let parameters = launch.arrays.iter().filter(|it| it.field.is_none());
+        names.extend(
+            parameters.filter_map(|it| Some(kernel.program.parameters.get(it.argument)?.name.clone())),
+        );
+        names.dedup();
+        LaunchError(format!("the launch has no array `{name}`; there are `{}`", names.join("`, `")))
+    })?;
+    let form = &array.form;
+    let fits = index.len() == form.shape.len().max(1)
+        && index.iter().zip(&form.shape).all(|(at, size)| *at < *size as u64);
+    if !fits {
+        let shape: Vec<String> = form.shape.iter().map(usize::to_string).collect();
+        return Err(LaunchError(format!(
+            "`{name}` has the shape ({}): `{text}` is not in it",
+            shape.join(", ")
+        )));
+    }
+    let flat = index.iter().zip(&form.shape).fold(0, |all, (at, size)| all * *size as u64 + at);
+    let bytes = form.dtype.bytes as u32;
+    let element =
+        Element { argument: array.argument, field: array.field, offset: flat * u64::from(bytes), bytes };
+    Ok((element, form.clone()))
+}
+
+/// The value of an element in the end of a run, as people write it; nothing if it is not known.
+pub fn value(report: &KernelReport, element: Element, form: &Form) -> Option<String> {
+    let is_it = |it: &&super::Output| (it.argument, it.field) == (element.argument, element.field);
+    let output = report.outputs.iter().find(is_it)?;
+    let range = element.offset as usize..element.offset as usize + element.bytes as usize;
+    if output.unknown.iter().any(|it| it.start < range.end && range.start < it.end) {
+        return None;
+    }
+    let bytes = output.bytes.get(range)?;
+    let bits = bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    let unused = 64 - 8 * element.bytes.clamp(1, 8);
+    let float = |format: Format| format.decode(bits as u32).to_string();
+    Some(match form.dtype.name {
+        "f64" => f64::from_bits(bits).to_string(),
+        "f32" | "tf32" => f32::from_bits(bits as u32).to_string(),
+        "f16" => float(Format::F16),
+        "bf16" => float(Format::Bf16),
+        "e4m3" => float(Format::E4m3),
+        "e5m2" => float(Format::E5m2),
+        "ue8m0" => float(Format::Ue8m0),
+        "bool" => (bits != 0).to_string(),
+        name if name.starts_with('i') => ((bits << unused).cast_signed() >> unused).to_string(),
+        _ => bits.to_string(),
+    })
+}
