@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 /// How elements are encoded: bits, bits of the exponent, bits of the fraction; no exponent for integers.
 #[derive(Clone, Copy)]
 struct Type {
@@ -112,6 +114,65 @@ fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec
     fs::read(directory.join("c.bin")).unwrap()
 }
 
+/// Asks for the origin of a byte of `c`, after [`run`]: the elements of A and of B, multiply by multiply, and those of
+/// their scale factors.
+fn origin(name: &str, module: &str, byte: usize) -> Vec<[Vec<String>; 4]> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(format!("{module}.{name}"));
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kernels").join(module);
+    let output = Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
+        .arg("simulate")
+        .arg(module)
+        .args(["--kernel", name, "--launch", "launch.toml", "--format", "json"])
+        .args(["--explain", &format!("c.bin[{byte}]")])
+        .current_dir(&directory)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut all = Vec::new();
+    collect(&document["kernels"][0]["explained"]["origin"], &mut all);
+    all
+}
+
+fn collect(origin: &Value, all: &mut Vec<[Vec<String>; 4]>) {
+    let from = origin["from"].as_array().map_or(&[][..], Vec::as_slice);
+    let elements = |name: &str| -> Vec<String> {
+        let found = from.iter().find(|it| it["text"] == name);
+        let found = found.and_then(|it| it["elements"].as_array()).into_iter().flatten();
+        found.map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    if from.iter().any(|it| it["text"] == "A") {
+        all.push([elements("A"), elements("B"), elements("scales of A"), elements("scales of B")]);
+    }
+    for from in from {
+        collect(from, all);
+    }
+}
+
+/// A row of a matrix in a file, cut into so many pieces.
+fn row_in_pieces(file: &str, row: usize, k: usize, pieces: usize) -> Vec<Vec<String>> {
+    let each = k / pieces;
+    (0..pieces).map(|at| vec![format!("{file}[{row}, {}..{}]", at * each, (at + 1) * each)]).collect()
+}
+
+/// Looks whether the origin of a byte of `c` is a row of A and a column of B, in the order of K.
+fn comes_from(name: &str, module: &str, byte: usize, a: &[Vec<String>], b: &[Vec<String>]) {
+    let origin = origin(name, module, byte);
+    let of = |which: usize| -> Vec<Vec<String>> { origin.iter().map(|it| it[which].clone()).collect() };
+    assert_eq!(of(0), a, "{name}: A");
+    assert_eq!(of(1), b, "{name}: B");
+}
+
+/// The places in a row of B that a piece such as `b.bin[3, 4..6]` names.
+fn along_row(piece: &str, row: usize) -> Vec<usize> {
+    let index = piece.strip_prefix(&format!("b.bin[{row}, ")).and_then(|it| it.strip_suffix(']'));
+    let index = index.unwrap_or_else(|| panic!("{piece} is not in row {row}"));
+    match index.split_once("..") {
+        Some((from, to)) => (from.parse().unwrap()..to.parse().unwrap()).collect(),
+        None => vec![index.parse().unwrap()],
+    }
+}
+
 /// A tensor map.
 fn map(
     file: &str,
@@ -180,6 +241,11 @@ fn dense_multiplies() {
         let result = run(name, module, &launch, &files);
         let wanted: Vec<f64> = product(&a, &b, k).iter().map(|it| it * sign).collect();
         compare(name, &result, &wanted, d);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let byte = (row * n + column) * d.bits as usize / 8;
+        // A multiply takes 32 bytes of K.
+        let pieces = |file: &str, line: usize| row_in_pieces(file, line, k, 8);
+        comes_from(name, module, byte, &pieces("a.bin", row), &pieces("b.bin", column));
     }
 }
 
@@ -229,6 +295,21 @@ fn layouts_of_operands() {
             result = result.chunks(4).flat_map(|cell| cell[..2].to_vec()).collect();
         }
         compare(name, &result, &product(&a, &b, k), d);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let pieces = |file: &str, line: usize, (_, is_mn_major): (usize, bool)| -> Vec<Vec<String>> {
+            let each = 32 / bytes;
+            let piece = |from: usize| {
+                let along = format!("{from}..{}", from + each);
+                vec![if is_mn_major {
+                    format!("{file}[{along}, {line}]")
+                } else {
+                    format!("{file}[{line}, {along}]")
+                }]
+            };
+            (0..k).step_by(each).map(piece).collect()
+        };
+        let (a, b) = (pieces("a.bin", row, a_box), pieces("b.bin", column, b_box));
+        comes_from(name, "gemm_layouts_sm103a.ptx", (row * n + column) * 4, &a, &b);
     }
 }
 
@@ -300,6 +381,29 @@ fn block_scaled_multiplies() {
             ("sfb.bin", blocks(&b_codes, n, each)),
         ];
         compare(name, &run(name, module, &launch, &files), &wanted, BF16);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let bytes = k * a_type.bits as usize / 8;
+        let pieces = |file: &str, line: usize| row_in_pieces(file, line, bytes, 4);
+        comes_from(name, module, (row * n + column) * 2, &pieces("a.bin", row), &pieces("b.bin", column));
+        // A multiply takes a fourth of the scales of a row, or the same four of them by their ids.
+        let place = |row: usize, at: usize| {
+            (row / 128 * each / 4 + at / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4 + at % 4
+        };
+        let of_b = |at: usize| {
+            let rows = n / 128;
+            (at / 4 * rows + column / 128) * 512 + column % 32 * 16 + column % 128 / 32 * 4 + at % 4
+        };
+        let of_step = each / 4;
+        let range = |file: &str, first: usize| match of_step {
+            1 => vec![format!("{file}[{first}]")],
+            _ => vec![format!("{file}[{first}..{}]", first + of_step)],
+        };
+        for (step, [_, _, of_a, scales_of_b]) in
+            origin(name, module, (row * n + column) * 2).iter().enumerate()
+        {
+            assert_eq!(*of_a, range("sfa.bin", place(row, step * of_step)), "{name}: step {step}");
+            assert_eq!(*scales_of_b, range("sfb.bin", of_b(step * of_step)), "{name}: step {step}");
+        }
     }
 }
 
@@ -401,8 +505,8 @@ fn multiplies_of_triton() {
         let strides = if name == "matmul" { numbers(&[k, k, n]) } else { String::new() };
         let launch = format!(
             "grid = [{grid}]\ncluster = [{cluster}]\ndynamic_smem = 230000\n{}{}{}{}{strides}{}{}",
-            buffer(m * k * 2, "data = \"a.bin\""),
-            buffer(n * k * 2, "data = \"b.bin\""),
+            buffer(m * k * 2, &format!("data = \"a.bin\"\ndtype = \"f16\"\nshape = [{m}, {k}]")),
+            buffer(n * k * 2, &format!("data = \"b.bin\"\ndtype = \"f16\"\nshape = [{n}, {k}]")),
             buffer(m * n * 2, "out = \"c.bin\""),
             numbers(&[m, n, k]),
             buffer(1 << 20, ""),
@@ -410,6 +514,9 @@ fn multiplies_of_triton() {
         );
         let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
         compare(module, &run(name, module, &launch, &files), &product(&a, &b, k), ty);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let of_row = |file: &str, line: usize| -> Vec<Vec<String>> { row_in_pieces(file, line, k, k / 16) };
+        comes_from(name, module, (row * n + column) * 2, &of_row("a.bin", row), &of_row("b.bin", column));
     }
 }
 
@@ -433,6 +540,8 @@ fn sparse_multiplies() {
         // By lane and column: 32 bits.
         let columns = steps * of_row / 32;
         let mut cells = vec![0_u32; 128 * columns];
+        // By element of the packed A: where it is along K.
+        let mut places = Vec::new();
         let chunks = k / among;
         for (row, chunk) in (0..m).flat_map(|row| (0..chunks).map(move |chunk| (row, chunk))) {
             let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
@@ -443,6 +552,10 @@ fn sparse_multiplies() {
             };
             let kept = &chosen[row * packed + chunk * among / 2..];
             let at = row * k + chunk * among;
+            match among {
+                2 => places.push(chunk * 2 + first / 2),
+                _ => places.extend([chunk * 4 + first, chunk * 4 + second]),
+            }
             if among == 2 {
                 a[at + first / 2] = kept[0];
             } else {
@@ -478,7 +591,16 @@ fn sparse_multiplies() {
             number(1)
         );
         let files = [("a.bin", ty.bytes(&chosen)), ("b.bin", ty.bytes(&b)), ("metadata.bin", metadata)];
-        compare(name, &run(name, "gemm_sparse_sm100a.ptx", &launch, &files), &product(&a, &b, k), d);
+        let module = "gemm_sparse_sm100a.ptx";
+        compare(name, &run(name, module, &launch, &files), &product(&a, &b, k), d);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let origin = origin(name, module, (row * n + column) * d.bits as usize / 8);
+        let kept: Vec<Vec<String>> = origin.iter().map(|it| it[0].clone()).collect();
+        assert_eq!(kept, row_in_pieces("a.bin", row, packed, 4), "{name}: A");
+        // Where A has zeros, B is not multiplied.
+        let multiplied: Vec<usize> =
+            origin.iter().flat_map(|it| &it[1]).flat_map(|it| along_row(it, column)).collect();
+        assert_eq!(multiplied, places[row * packed..(row + 1) * packed], "{name}: B");
     }
 }
 
@@ -558,7 +680,11 @@ fn weight_stationary_multiplies() {
             numbers(&[n, 2])
         );
         let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
-        let result = run(name, "conv_weight_stationary_sm100a.ptx", &launch, &files);
+        let module = "conv_weight_stationary_sm100a.ptx";
+        let result = run(name, module, &launch, &files);
         compare(name, &result, &product(&a, &b, k), d);
+        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+        let pieces = |file: &str, line: usize| row_in_pieces(file, line, k, 8);
+        comes_from(name, module, (row * n + column) * 4, &pieces("a.bin", row), &pieces("b.bin", column));
     }
 }

@@ -82,7 +82,7 @@ fn picture_of_run(name: &str) -> Result<String> {
     let mut colored = Vec::new();
     let look = Look { color: true, width: PICTURE };
     let checked = Checked::new(source, Report::default());
-    let simulated = [Simulated { report, written: Vec::new(), seconds: 0.0 }];
+    let simulated = [Simulated { report, written: Vec::new(), explained: None, seconds: 0.0 }];
     ptx_render::simulation::human(checked, &simulated, true, Some(look), &mut colored)?;
     let lines: Vec<String> = String::from_utf8(colored)?.lines().map(|line| cut(line, PICTURE)).collect();
     let command = format!("ptx-tc simulate {name} --launch gemm.toml --timeline");

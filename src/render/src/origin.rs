@@ -15,6 +15,9 @@ const WIDEST: usize = 72;
 /// Of more multiplies that add to each other, so many are shown at the start and at the end.
 const ENDS: usize = 8;
 
+/// Pieces of arrays that are named.
+const MOST_PIECES: usize = 6;
+
 /// An element of an array, and what it comes from.
 #[derive(Debug)]
 pub struct Explained {
@@ -35,7 +38,10 @@ pub(crate) struct ExplainedDocument<'a> {
 
 #[derive(Serialize)]
 struct OriginDocument<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
     text: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    elements: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +75,7 @@ impl Explained {
 fn document<'a>(origin: &'a Origin, source: &Source) -> OriginDocument<'a> {
     OriginDocument {
         text: &origin.text,
+        elements: &origin.elements,
         value: origin.value.as_deref(),
         span: origin.span.map(|span| Place::new(source, span)),
         through: origin.through.iter().map(|span| Place::new(source, *span)).collect(),
@@ -95,7 +102,10 @@ impl Printer<'_> {
                             let left = plural(all.len() - 2 * ENDS, "value");
                             writeln!(self.out, "{}{left} left out", "  ".repeat(depth + 1))?;
                         }
-                        if all.len() <= 2 * ENDS + 1 || index < ENDS || index >= all.len() - ENDS {
+                        // What is left out is said once.
+                        let is_said = index > 0 && from.span.is_none() && all[index - 1] == *from;
+                        let is_shown = all.len() <= 2 * ENDS + 1 || index < ENDS || index >= all.len() - ENDS;
+                        if is_shown && !is_said {
                             self.origin(from, depth + 1)?;
                         }
                     }
@@ -105,17 +115,31 @@ impl Printer<'_> {
         }
     }
 
-    fn line(&mut self, Origin { span, text, value, through, .. }: &Origin, depth: usize) -> io::Result<()> {
+    fn line(&mut self, origin: &Origin, depth: usize) -> io::Result<()> {
+        let Origin { span, text, value, elements, through, .. } = origin;
+        let mut what = text.clone();
+        if !elements.is_empty() {
+            if !what.is_empty() {
+                what += ": ";
+            }
+            what += &elements.iter().take(MOST_PIECES).cloned().collect::<Vec<_>>().join(", ");
+            let left = elements.len().saturating_sub(MOST_PIECES);
+            if left > 0 {
+                what += &format!(" and {} more", plural(left, "piece"));
+            }
+        }
+        if let Some(value) = value {
+            what += &format!(" = {value}");
+        }
+        what += &self.lines(through);
         let indent = "  ".repeat(depth);
-        let through = self.lines(through);
-        let value = value.as_ref().map_or_else(String::new, |value| format!(" = {value}"));
         match span {
             Some(span) => {
                 let at = self.source.position(span.start);
                 let code = code(self.source, *span);
-                writeln!(self.out, "{indent}{}: {code:WIDEST$}  {text}{value}{through}", at.line)
+                writeln!(self.out, "{indent}{:>5}: {code:WIDEST$}  {what}", at.line)
             }
-            None => writeln!(self.out, "{indent}{text}{value}{through}"),
+            None => writeln!(self.out, "{indent}{what}"),
         }
     }
 

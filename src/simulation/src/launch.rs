@@ -759,9 +759,13 @@ fn tensor_map(
     }
     let (data, form) = reading.contents(given)?;
     let form = form.or_else(|| {
-        // As NumPy has it, where the elements are whole bytes and lie one behind the other.
+        // As NumPy has it, where the elements are whole bytes and lie one behind the other; two of four bits are a byte.
+        let mut shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
+        if element_type.bits() == 4 {
+            *shape.last_mut()? /= 2;
+            return Some(Form { dtype: Dtype::bytes(), shape });
+        }
         let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_type.bits())?;
-        let shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
         Some(Form { dtype, shape })
     });
     reading.write(given, form, bytes)?;

@@ -27,8 +27,6 @@ const MOST_RUNS: u32 = 32;
 const MOST_PLACES: u32 = 400;
 /// Threads whose registers are followed.
 const MOST_THREADS: usize = 128;
-/// Pieces of an array that are named.
-const MOST_PIECES: usize = 6;
 
 /// An element of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,9 @@ pub struct Origin {
     pub text: String,
     /// The value, where it is a number that is known.
     pub value: Option<String>,
-    /// The instructions that only copied it.
+    /// The elements of arrays that it is made of, in their order: `a.npy[17, 0..16]`.
+    pub elements: Vec<String>,
+    /// The instructions that copied these from there.
     pub through: Vec<Span>,
     /// What that was made from.
     pub from: Vec<Self>,
@@ -97,6 +97,7 @@ impl Kernel<'_> {
                 places: &places,
                 traces: &traces,
                 asked: RefCell::new(BTreeSet::new()),
+                shown: RefCell::default(),
                 left: Counter::new(MOST_PLACES),
             };
             let origin = slice.origin(question);
@@ -120,6 +121,8 @@ struct Slice<'s> {
     traces: &'s [Box<Trace>],
     /// What no run has answered yet.
     asked: RefCell<BTreeSet<Question>>,
+    /// What is shown already.
+    shown: RefCell<BTreeSet<Question>>,
     /// Places that may still be shown.
     left: Counter<u32>,
 }
@@ -164,6 +167,9 @@ impl Slice<'_> {
 
     /// What some bytes come from.
     fn origin(&self, question: Question) -> Origin {
+        if !self.shown.borrow_mut().insert(question) {
+            return Origin::said("as above");
+        }
         let Some(left) = self.left.get().checked_sub(1) else {
             return Origin::said("more values go into this; they are left out");
         };
@@ -175,16 +181,43 @@ impl Slice<'_> {
         }
         let Some(writes) = self.writes(question) else { return Origin::default() };
         match writes.as_slice() {
-            [] => Origin::said(self.named(&self.start(question.cell))),
+            [] => match self.start(question.cell) {
+                Start::Said(text) => Origin::said(text),
+                array @ Start::Array(..) => {
+                    Origin { elements: vec![self.named(&array)], ..Origin::default() }
+                }
+            },
             [write] => self.of_write(write, question),
-            [first, ..] => {
-                let adds = matches!(first.source, Source::Multiplied(_));
-                let what = if adds { "multiplies" } else { "writes" };
-                let from = writes.iter().map(|write| self.of_write(write, question)).collect();
-                let text = format!("the sum of {} {what}, in their order", writes.len());
+            [first, others @ ..] => {
+                let is_multiply = |write: &Write| matches!(write.source, Source::Multiplied(_));
+                let what = if others.iter().all(is_multiply) { "multiplies" } else { "reductions" };
+                let text = if is_multiply(first) {
+                    format!("the sum of {} {what}, in their order", writes.len())
+                } else {
+                    format!("what was stored first, and {} {what}, in their order", others.len())
+                };
+                let from = self.shared_among(writes.iter(), |write| self.of_write(write, question));
                 Origin { text, from, ..Origin::default() }
             }
         }
+    }
+
+    /// What some things come from: each may take an equal share of the places that are left.
+    fn shared_among<T>(
+        &self,
+        all: impl ExactSizeIterator<Item = T>,
+        origin: impl Fn(T) -> Origin,
+    ) -> Vec<Origin> {
+        let count = all.len() as u32;
+        let of_one = |(index, one): (usize, T)| {
+            let left = self.left.get();
+            let share = left / (count - index as u32);
+            self.left.set(share);
+            let origin = origin(one);
+            self.left.set(left - (share - self.left.get()));
+            origin
+        };
+        all.enumerate().map(of_one).collect()
     }
 
     fn of_write(&self, write: &Write, question: Question) -> Origin {
@@ -199,14 +232,14 @@ impl Slice<'_> {
                 from.push(self.origin(Question { cell: *cell, before }));
             }
             Source::Combined(cells) => {
-                from.extend(cells.iter().map(|cell| self.origin(Question { cell: *cell, before })));
+                from = self.shared_among(cells.iter(), |cell| self.origin(Question { cell: *cell, before }));
             }
             Source::Computed(computed) => {
                 let cells = sensitive(self.program, computed, question.cell.bytes);
                 if cells.is_empty() {
                     text += ": from constants";
                 }
-                from.extend(cells.into_iter().map(|cell| self.origin(Question { cell, before })));
+                from = self.shared_among(cells.into_iter(), |cell| self.origin(Question { cell, before }));
             }
             Source::Multiplied(factors) => {
                 let Factors { row, column, .. } = **factors;
@@ -231,7 +264,7 @@ impl Slice<'_> {
             }
             Source::End(what) => text += &format!(": {what}"),
         }
-        Origin { span, text, value, through: Vec::new(), from }
+        Origin { span, text, value, from, ..Origin::default() }
     }
 
     /// Who has written something.
@@ -344,8 +377,11 @@ impl Slice<'_> {
 
     /// The elements that some bytes come from, in their order: `A: a.npy[17, 0..16]`.
     fn elements(&self, name: &str, cells: &[Cell], before: u64) -> Origin {
-        let leaves: Vec<Leaf> =
-            cells.iter().map(|cell| self.leaf(Question { cell: *cell, before })).collect();
+        // Two elements of four bits are in one byte.
+        let mut cells = cells.to_vec();
+        cells.dedup();
+        let leaf = |cell: Cell| self.leaf(Question { cell, before });
+        let leaves: Vec<Leaf> = cells.into_iter().map(leaf).collect();
         let mut pieces: Vec<String> = Vec::new();
         let mut at = 0;
         while let Some(leaf) = leaves.get(at) {
@@ -394,17 +430,12 @@ impl Slice<'_> {
             };
             at += count;
         }
-        let more = pieces.len().saturating_sub(MOST_PIECES);
-        if more > 0 {
-            pieces.truncate(MOST_PIECES);
-            pieces.push(format!("and {more} more pieces"));
-        }
         let mut through: Vec<Span> = Vec::new();
         for step in leaves.iter().flat_map(|leaf| &leaf.through) {
             let span = self.program.spans.get(*step as usize);
             through.extend(span.filter(|span| !through.contains(span)));
         }
-        Origin { text: format!("{name}: {}", pieces.join(", ")), through, ..Origin::default() }
+        Origin { text: name.to_owned(), elements: pieces, through, ..Origin::default() }
     }
 }
 

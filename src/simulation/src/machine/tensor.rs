@@ -398,6 +398,14 @@ impl Machine<'_> {
             && self.assumes.is_none()
         {
             self.set(strand, *result, active, &value, unknown);
+            if self.trace.is_some() {
+                let (shape, first) = (form.0, regions[0].column);
+                self.trace_reduced(strand, *result, active, regions[0].cta, |thread| {
+                    let cell = move |register| shape.cell(thread, register);
+                    let count = operands.len() as u32;
+                    (0..count).map(cell).map(|cell| (row + cell.lane, first + cell.column)).collect()
+                });
+            }
         }
         let warp = &mut self.warps[strand.warp as usize];
         warp.tensor.registers.resize(warp.bits.len(), 0);

@@ -233,7 +233,7 @@ impl Machine<'_> {
             let source = match from {
                 Some(from) if reduces => Source::Reduced(from.part(at, bytes)),
                 Some(from) => Source::Copied(from.part(at, bytes)),
-                None => Source::End("what is out of bounds is filled"),
+                None => Source::End("out of bounds, filled"),
             };
             (source, None)
         });
@@ -313,6 +313,26 @@ impl Machine<'_> {
         if self.is_traced(to) {
             let source = |at, bytes| (Source::Copied(from.part(at, bytes)), None);
             self.traced((strand.step, strand.warp), to, source);
+        }
+    }
+
+    /// `tcgen05.ld.red` reduces what each thread loads: `cells` says from which lanes and columns.
+    pub(super) fn trace_reduced(
+        &mut self,
+        strand: &Strand,
+        result: Operand,
+        active: u32,
+        cta: u32,
+        cells: impl Fn(u32) -> Vec<(u32, u32)>,
+    ) {
+        let space = self.tensor_space(cta);
+        for thread in lanes(active) {
+            let register = self.register_of(strand, result, thread);
+            let Some(register) = register.filter(|it| self.is_traced(*it)) else { continue };
+            let from =
+                cells(thread as u32).into_iter().map(|(lane, column)| Cell::tensor(space, lane, column));
+            let source = Source::Combined(from.collect());
+            self.traced((strand.step, strand.warp), register, |_, _| (source.clone(), None));
         }
     }
 
