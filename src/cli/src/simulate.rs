@@ -21,7 +21,7 @@ use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
-use ptx_simulation::launch::{Launch, LaunchError, LaunchFile};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
 use ptx_simulation::slice;
 use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules};
 
@@ -347,6 +347,9 @@ impl Simulate {
         };
         let launch = kernel.fitting_launch(&text.file, &mut read);
         let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
+        // A mistake in it is said before the kernel runs.
+        let asked = self.explain.as_deref().map(|text| slice::element(kernel, &launch, text)).transpose();
+        let asked = asked.map_err(SimulateError::Unexplained)?;
         let report = match &self.cluster_index {
             Some(clusters) => {
                 often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))
@@ -369,23 +372,17 @@ impl Simulate {
                 written.push(Written::new(out, output));
             }
         }
-        let explained = self.explain.as_deref().map(|text| self.explained(kernel, &launch, &report, text));
-        let explained = explained.transpose().map_err(SimulateError::Unexplained)?;
+        let explained = match (asked, &self.explain) {
+            (Some((element, form)), Some(text)) => {
+                let clusters = self.cluster_index.clone().unwrap_or(0..launch.clusters());
+                let origin = kernel.explain(&launch, &settings, clusters, element);
+                let origin = origin.map_err(SimulateError::Unexplained)?;
+                let value = slice::value(&report, element, &form);
+                Some(Explained { element: text.clone(), value, origin })
+            }
+            _ => None,
+        };
         Ok((report, written, explained))
-    }
-
-    /// What an element of the results comes from.
-    fn explained(
-        &self,
-        kernel: &Kernel<'_>,
-        launch: &Launch,
-        report: &KernelReport,
-        text: &str,
-    ) -> Result<Explained, LaunchError> {
-        let (element, form) = slice::element(kernel, launch, text)?;
-        let clusters = self.cluster_index.clone().unwrap_or(0..launch.clusters());
-        let origin = kernel.explain(launch, &self.settings(), clusters, element)?;
-        Ok(Explained { element: text.to_owned(), value: slice::value(report, element, &form), origin })
     }
 
     fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {

@@ -130,7 +130,20 @@ struct Slice<'s> {
 /// Where bytes were before anything wrote them, and the instructions that brought them from there.
 struct Leaf {
     what: Start,
+    /// The first of the bytes in the element.
+    part: u64,
     through: Vec<u32>,
+}
+
+impl Leaf {
+    fn said(text: &str, through: Vec<u32>) -> Self {
+        Self { what: Start::Said(text.to_owned()), part: 0, through }
+    }
+
+    /// Whether it is another part of the same element.
+    fn continues(&self, before: &Self) -> bool {
+        matches!(self.what, Start::Array(..)) && self.what == before.what && before.part < self.part
+    }
 }
 
 /// Where the way back ends.
@@ -181,7 +194,7 @@ impl Slice<'_> {
         }
         let Some(writes) = self.writes(question) else { return Origin::default() };
         match writes.as_slice() {
-            [] => match self.start(question.cell) {
+            [] => match self.start(question.cell).0 {
                 Start::Said(text) => Origin::said(text),
                 array @ Start::Array(..) => {
                     Origin { elements: vec![self.named(&array)], ..Origin::default() }
@@ -237,7 +250,7 @@ impl Slice<'_> {
             Source::Computed(computed) => {
                 let cells = sensitive(self.program, computed, question.cell.bytes);
                 if cells.is_empty() {
-                    text += ": from constants";
+                    text += ": from constants and special registers";
                 }
                 from = self.shared_among(cells.into_iter(), |cell| self.origin(Question { cell, before }));
             }
@@ -288,23 +301,24 @@ impl Slice<'_> {
         text
     }
 
-    /// Where bytes are that nothing has written.
-    fn start(&self, cell: Cell) -> Start {
+    /// Where bytes are that nothing has written, and which of an element is the first.
+    fn start(&self, cell: Cell) -> (Start, u64) {
+        let said = |text: &str| (Start::Said(text.to_owned()), 0);
         let at = match cell.space {
             Space::Global => cell.at,
-            Space::Shared { .. } => return Start::Said("shared memory that was not written".to_owned()),
-            Space::Tensor { .. } => return Start::Said("Tensor Memory that was not written".to_owned()),
-            Space::Registers(_) => return Start::Said("a register that was not written".to_owned()),
-            Space::Local(_) => return Start::Said("local memory that was not written".to_owned()),
+            Space::Shared { .. } => return said("shared memory that was not written"),
+            Space::Tensor { .. } => return said("Tensor Memory that was not written"),
+            Space::Registers(_) => return said("a register that was not written"),
+            Space::Local(_) => return said("local memory that was not written"),
         };
         let found = self.places.iter().position(|it| (it.address..it.address + it.bytes).contains(&at));
         match found {
             Some(index) => {
                 let from = at - self.places[index].address;
                 let size = self.array(index).map_or(1, |array| array.form.dtype.bytes as u64);
-                Start::Array(index, from / size.max(1))
+                (Start::Array(index, from / size.max(1)), from % size.max(1))
             }
-            None => Start::Said("a variable of the module".to_owned()),
+            None => said("a variable of the module"),
         }
     }
 
@@ -351,11 +365,12 @@ impl Slice<'_> {
             if let Space::Registers(thread) | Space::Local(thread) = question.cell.space
                 && !self.follows(thread)
             {
-                return Leaf { what: Start::Said("registers of other threads".to_owned()), through };
+                return Leaf::said("registers of other threads", through);
             }
             let Some(writes) = self.writes(question) else { break };
             let Some(write) = writes.last() else {
-                return Leaf { what: self.start(question.cell), through };
+                let (what, part) = self.start(question.cell);
+                return Leaf { what, part, through };
             };
             through.push(write.step);
             match &write.source {
@@ -363,16 +378,16 @@ impl Slice<'_> {
                 Source::Computed(computed) => {
                     match sensitive(self.program, computed, question.cell.bytes).as_slice() {
                         [one] => question = Question { cell: *one, before: write.now },
-                        _ => return Leaf { what: Start::Said("computed values".to_owned()), through },
+                        _ => return Leaf::said("computed values", through),
                     }
                 }
-                Source::End(what) => return Leaf { what: Start::Said((*what).to_owned()), through },
-                Source::Reduced(_) => return Leaf { what: Start::Said("reductions".to_owned()), through },
-                Source::Combined(_) => return Leaf { what: Start::Said("an exchange".to_owned()), through },
-                Source::Multiplied(_) => return Leaf { what: Start::Said("a multiply".to_owned()), through },
+                Source::End(what) => return Leaf::said(what, through),
+                Source::Reduced(_) => return Leaf::said("reductions", through),
+                Source::Combined(_) => return Leaf::said("an exchange", through),
+                Source::Multiplied(_) => return Leaf::said("a multiply", through),
             }
         }
-        Leaf { what: Start::Said(String::new()), through }
+        Leaf::said("", through)
     }
 
     /// The elements that some bytes come from, in their order: `A: a.npy[17, 0..16]`.
@@ -381,7 +396,12 @@ impl Slice<'_> {
         let mut cells = cells.to_vec();
         cells.dedup();
         let leaf = |cell: Cell| self.leaf(Question { cell, before });
-        let leaves: Vec<Leaf> = cells.into_iter().map(leaf).collect();
+        let mut leaves: Vec<Leaf> = cells.into_iter().map(leaf).collect();
+        leaves.dedup_by(|next, before| {
+            let continues = next.continues(before);
+            before.part = if continues { next.part } else { before.part };
+            continues
+        });
         let mut pieces: Vec<String> = Vec::new();
         let mut at = 0;
         while let Some(leaf) = leaves.get(at) {

@@ -18,6 +18,7 @@ mod matrices;
 mod mma;
 mod proxy_fences;
 mod reductions;
+mod slices;
 mod values;
 
 /// The repository.
@@ -53,6 +54,7 @@ fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
         arguments,
         assumes: None,
         outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
+        arrays: Vec::new(),
         assumed: Vec::new(),
     };
     let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
