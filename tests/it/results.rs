@@ -93,8 +93,21 @@ fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
 
 /// Runs a kernel: the bytes that it leaves in `c`.
 fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let (bytes, text) = launched(name, name, module, launch, files);
+    assert!(!text.contains("not known"), "{name}: {text}");
+    bytes
+}
+
+/// Runs a kernel in a folder: the bytes that it leaves in `c`, and what is said.
+fn launched(
+    folder: &str,
+    name: &str,
+    module: &str,
+    launch: &str,
+    files: &[(&str, Vec<u8>)],
+) -> (Vec<u8>, String) {
     let directory: PathBuf =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(format!("{module}.{name}"));
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("results").join(format!("{module}.{folder}"));
     fs::create_dir_all(&directory).unwrap();
     for (file, bytes) in files {
         fs::write(directory.join(file), bytes).unwrap();
@@ -110,8 +123,7 @@ fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{name}: {text} {}", String::from_utf8_lossy(&output.stderr));
-    assert!(!text.contains("not known"), "{name}: {text}");
-    fs::read(directory.join("c.bin")).unwrap()
+    (fs::read(directory.join("c.bin")).unwrap(), text)
 }
 
 /// Asks for the origin of a byte of `c`, after [`run`]: the elements of A and of B, multiply by multiply, and those of
@@ -686,5 +698,32 @@ fn weight_stationary_multiplies() {
         let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
         let pieces = |file: &str, line: usize| row_in_pieces(file, line, k, 8);
         comes_from(name, module, (row * n + column) * 4, &pieces("a.bin", row), &pieces("b.bin", column));
+    }
+}
+
+/// No source says how a pair of CTAs rounds: a launch that assumes nothing leaves its results unknown, and computes those of
+/// one CTA.
+#[test]
+fn a_launch_that_assumes_nothing() {
+    let mut random = Random(9);
+    for (module, name, n, pair) in [
+        ("gemm_f16_tma_sm100a.ptx", "gemm_f16_128x128", 128, 1),
+        ("gemm_cta_pair_sm100a.ptx", "gemm_pair_f16_128x256", 256, 2),
+    ] {
+        let (m, k) = (128, 64);
+        let (a, b) = (random.matrix(m, k, F16), random.matrix(n, k, F16));
+        let cluster = if pair == 2 { "cluster = [2]\n" } else { "" };
+        let launch = format!(
+            "assume = false\ngrid = [{pair}]\n{cluster}dynamic_smem = 230000\n{}{}\
+             [[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}",
+            map("a.bin", F16, [k, m], [64, m / pair], "128B"),
+            map("b.bin", F16, [k, n], [64, n / pair], "128B"),
+            m * n * 2,
+            numbers(&[m, n, 1])
+        );
+        let files = [("a.bin", F16.bytes(&a)), ("b.bin", F16.bytes(&b))];
+        let text = launched(&format!("{name}.assumes_nothing"), name, module, &launch, &files).1;
+        assert_eq!(text.contains("not known"), pair == 2, "{text}");
+        assert!(text.contains("clean"), "{text}");
     }
 }

@@ -96,6 +96,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         budget: if is_large { LARGE_BUDGET } else { BUDGET },
         cluster_index: if random.u8(..) < 16 { random.u32(..) } else { 0 },
         records: false,
+        ..Settings::default()
     };
     let shape = shape(&mut random, is_large);
     let launch = if random.bool() { None } else { launch(&kernel, &mut random) };

@@ -23,7 +23,9 @@ use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
 use ptx_simulation::slice;
-use ptx_simulation::{Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules};
+use ptx_simulation::{
+    Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules,
+};
 
 use crate::check::RuleArguments;
 use crate::input::{self, Input};
@@ -88,6 +90,9 @@ pub(crate) struct Simulate {
     /// Draw what happened (human format): a line for each warp and unit, time from left to right.
     #[arg(long)]
     timeline: bool,
+    /// What to look for: `none` computes results only, and looks for no races.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = ChecksArgument::All)]
+    checks: ChecksArgument,
     /// Say which instructions and which elements of arrays an element of the results comes from, such as
     /// `c.npy[17, 3]`.
     #[arg(long, value_name = "ELEMENT", requires = "launch", conflicts_with = "runs")]
@@ -116,6 +121,14 @@ enum ScheduleArgument {
     Late,
     /// By chance, as `--seed` says.
     Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ChecksArgument {
+    /// All that the rules say.
+    All,
+    /// Deadlocks, bounds and descriptors, but no races and no memory that was not written.
+    None,
 }
 
 /// Why nothing could be run.
@@ -280,6 +293,10 @@ impl Simulate {
             budget: self.budget,
             cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
             records: self.timeline || self.trace.is_some(),
+            checks: match self.checks {
+                ChecksArgument::All => Checks::All,
+                ChecksArgument::None => Checks::None,
+            },
         }
     }
 

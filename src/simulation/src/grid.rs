@@ -16,7 +16,7 @@ use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
 use super::run::clusters;
-use super::{Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
+use super::{Checks, Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -70,13 +70,16 @@ impl Kernel<'_> {
             let settings = Settings { cluster_index: range.start, ..*settings };
             return self.simulate_again(launch, assumption, &settings);
         }
-        let (report, extents) =
+        let (mut report, extents) =
             self.run_clusters(launch, settings, range.clone(), &Extents::new(), &mut None)?;
-        if extents.is_empty() {
-            return Ok(report);
+        if !extents.is_empty() {
+            // Now it is known how far copies reach whose maps nobody has said.
+            report = self.run_clusters(launch, settings, range.clone(), &extents, &mut None)?.0;
         }
-        // Now it is known how far copies reach whose maps nobody has said.
-        Ok(self.run_clusters(launch, settings, range, &extents, &mut None)?.0)
+        if settings.checks == Checks::All {
+            self.find_unwritten(launch, settings, &range, &mut report)?;
+        }
+        Ok(report)
     }
 
     /// Runs some clusters of the grid once; a trace gets what it looks out for.

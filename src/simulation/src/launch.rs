@@ -31,11 +31,25 @@ pub struct LaunchFile {
     /// something depends on it.
     #[serde(default)]
     pub assume_zeros: bool,
-    /// What is assumed of all that the file leaves open, as in a launch that was tried.
-    pub assume: Option<AssumeFile>,
+    /// What is assumed of all that the file leaves open, as in a launch that was tried; or whether results are computed
+    /// that no source vouches for, which is the default.
+    pub assume: Option<Assume>,
     /// The arguments.
     #[serde(default, rename = "arg")]
     pub arguments: Vec<ArgumentFile>,
+}
+
+/// What a launch file says of assumptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`assume` is `true`, `false`, or a table of `number` and `contents` (\"rising\", \"zeros\", \"ones\", \"equal\", \"indices\")"
+)]
+pub enum Assume {
+    /// Whether results are computed whose arithmetic nobody has measured or modelled.
+    Arithmetic(bool),
+    /// Values that the file leaves open.
+    Values(AssumeFile),
 }
 
 /// What is assumed of the values that a launch file leaves open.
@@ -151,6 +165,8 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
     /// What is assumed of values that nothing else gives.
     pub assumes: Option<AssumeFile>,
+    /// Whether results are computed whose arithmetic nobody has measured or modelled.
+    pub believes: bool,
     /// The files that buffers are written to in the end.
     pub outs: Vec<OutFile>,
     /// What buffers are arrays of.
@@ -376,7 +392,11 @@ impl Launch {
             dynamic_smem: file.dynamic_smem,
             registers: file.registers,
             assume_zeros: file.assume_zeros,
-            assumes: file.assume,
+            assumes: match file.assume {
+                Some(Assume::Values(values)) => Some(values),
+                Some(Assume::Arithmetic(_)) | None => None,
+            },
+            believes: file.assume != Some(Assume::Arithmetic(false)),
             arguments,
             outs,
             arrays,

@@ -64,6 +64,16 @@ pub enum Schedule {
     Random(u64),
 }
 
+/// What is looked for in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// All that the rules say.
+    #[default]
+    All,
+    /// Deadlocks, bounds and descriptors, but no races and no memory that was not written: a run computes only.
+    None,
+}
+
 /// How to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -77,6 +87,8 @@ pub struct Settings {
     pub cluster_index: u32,
     /// Whether what happens is kept, for pictures and traces.
     pub records: bool,
+    /// What is looked for.
+    pub checks: Checks,
 }
 
 impl Default for Settings {
@@ -87,6 +99,7 @@ impl Default for Settings {
             budget: 20_000_000,
             cluster_index: 0,
             records: false,
+            checks: Checks::All,
         }
     }
 }

@@ -54,7 +54,6 @@ pub(crate) use self::observed::{BoxSize, BoxSizes};
 use self::operation::Operation;
 use self::tensor::TensorMemory;
 use self::warp::{Strand, Wait, Warp};
-use super::Schedule;
 use super::arithmetic::Lanes;
 use super::assumed::Assumption;
 use super::clock::{Agent, Clock};
@@ -63,6 +62,7 @@ use super::program::{Action, Fixed, NOWHERE, Program, windows};
 use super::provenance::Trace;
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
+use super::{Checks, Schedule};
 use crate::descriptor::Features;
 use crate::diagnostic::Code;
 
@@ -95,6 +95,9 @@ pub(crate) struct Conditions<'p> {
     pub(crate) target: ptx_numbers::Target,
     /// Whether what happens is kept.
     pub(crate) records: bool,
+    pub(crate) checks: Checks,
+    /// Whether results are computed that no source vouches for.
+    pub(crate) believes: bool,
     /// Whether other clusters may write what this one waits for.
     pub(crate) is_one_of_several: bool,
     /// Where it is told how far the run is.
@@ -263,6 +266,9 @@ pub(crate) struct Machine<'p> {
     addressed_ctas: u32,
     random: u64,
     recorder: Option<Box<Recorder>>,
+    checks: Checks,
+    /// Whether results are computed that no source vouches for.
+    believes: bool,
     /// Who writes what somebody asks for, if somebody does.
     trace: Option<Box<Trace>>,
     progress: Option<&'p AtomicU64>,
@@ -379,6 +385,8 @@ impl<'p> Machine<'p> {
             addressed_ctas: 0,
             random: seed,
             recorder: conditions.records.then(Box::default),
+            checks: conditions.checks,
+            believes: conditions.believes,
             trace: None,
             progress: conditions.progress,
             room: MOST_FOR_CALLS,

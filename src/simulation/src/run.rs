@@ -10,7 +10,7 @@ use super::machine::{
 };
 use super::program::{self, Action};
 use super::report::verdict;
-use super::{Kernel, KernelReport, Output, Reason, Settings, Verdict};
+use super::{Checks, Kernel, KernelReport, Output, Reason, Settings, Verdict};
 use crate::diagnostic::Diagnostic;
 
 /// What became of one run, and what it shows about the launch.
@@ -147,6 +147,8 @@ impl Kernel<'_> {
             features: self.features,
             target: self.target,
             records: settings.records,
+            checks: settings.checks,
+            believes: launch.believes,
             is_one_of_several: false,
             progress: self.progress.map(|progress| {
                 progress.runs.fetch_add(1, Ordering::Relaxed);
@@ -216,6 +218,10 @@ impl Kernel<'_> {
             .map(|stop| self.stopped(launch, settings, is_assumed, span(stop.step), &stop.reason))
             .collect();
         let mut assumed = launch.assumed.clone();
+        if settings.checks == Checks::None {
+            assumed
+                .push("no two accesses race, and all that is read was written: `--checks none`".to_owned());
+        }
         assumed.extend(outcome.assumed.into_iter().map(|(_, what)| what.to_owned()));
         let report = KernelReport {
             kernel: self.name().to_owned(),

@@ -17,8 +17,10 @@ use super::launch::{Launch, LaunchError};
 use super::machine::Extents;
 use super::program::Program;
 use super::provenance::{Cell, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
+use super::report::verdict;
 use super::run::Placed;
-use super::{Kernel, KernelReport, Settings};
+use super::{Checks, Kernel, KernelReport, Settings};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 /// Runs that answer questions.
@@ -56,6 +58,17 @@ pub struct Origin {
     pub through: Vec<Span>,
     /// What that was made from.
     pub from: Vec<Self>,
+    /// Memory of the GPU that nothing had written.
+    pub unwritten: Option<Unwritten>,
+}
+
+/// Memory of the GPU that nothing has written: what it holds is left over from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    /// Shared memory.
+    Shared,
+    /// Tensor Memory.
+    Tensor,
 }
 
 impl Origin {
@@ -88,7 +101,7 @@ impl Kernel<'_> {
         let place = place.ok_or_else(|| LaunchError("the buffer has no such element".to_owned()))?;
         let question =
             Question { cell: Cell::global(place.address + element.offset, element.bytes), before: u64::MAX };
-        let settings = Settings { records: false, ..*settings };
+        let settings = Settings { records: false, checks: Checks::None, ..*settings };
         let mut traces = Vec::new();
         for run in 0..=MOST_RUNS {
             let slice = Slice {
@@ -110,6 +123,56 @@ impl Kernel<'_> {
             traces.extend(trace);
         }
         Ok(Origin::default())
+    }
+}
+
+impl Kernel<'_> {
+    /// Adds a finding where a result is made from memory that nothing has written. One element of each file is looked
+    /// at: the first that is not known.
+    pub(super) fn find_unwritten(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        clusters: &Range<u32>,
+        report: &mut KernelReport,
+    ) -> Result<(), LaunchError> {
+        for out in &launch.outs {
+            let is_it = |it: &&super::Output| (it.argument, it.field) == (out.argument, out.field);
+            let first = report.outputs.iter().find(is_it).and_then(|it| it.unknown.first());
+            let Some(first) = first.map(|unknown| unknown.start) else { continue };
+            let bytes = out.form.dtype.bytes;
+            let offset = (first / bytes * bytes) as u64;
+            let (argument, field) = (out.argument, out.field);
+            let element = Element { argument, field, offset, bytes: bytes as u32 };
+            let Ok(origin) = self.explain(launch, settings, clusters.clone(), element) else { continue };
+            let Some((span, unwritten)) = origin.first_unwritten() else { continue };
+            let (code, what) = match unwritten {
+                Unwritten::Shared => (Code::SharedMemoryUninitialized, "shared memory"),
+                Unwritten::Tensor => (Code::TensorMemoryUninitialized, "Tensor Memory"),
+            };
+            if report.diagnostics.iter().any(|known| known.code == code) {
+                continue;
+            }
+            let index: Vec<String> =
+                index_of(&out.form.shape, offset / bytes as u64).iter().map(u64::to_string).collect();
+            let name = format!("{}[{}]", out.name, index.join(", "));
+            let message = format!("a result is made from {what} that nothing wrote");
+            let finding =
+                Diagnostic::new(code, span, message, format!("`{name}` is made from what this reads"));
+            report.diagnostics.push(finding.note(format!("`--explain '{name}'` shows how")));
+            report.verdict = verdict(&report.diagnostics, &report.reasons);
+        }
+        Ok(())
+    }
+}
+
+impl Origin {
+    /// The first instruction that read what nothing had written.
+    fn first_unwritten(&self) -> Option<(Span, Unwritten)> {
+        self.from.iter().find_map(|from| match (self.span, from.unwritten) {
+            (Some(span), Some(unwritten)) => Some((span, unwritten)),
+            _ => from.first_unwritten(),
+        })
     }
 }
 
@@ -195,7 +258,14 @@ impl Slice<'_> {
         let Some(writes) = self.writes(question) else { return Origin::default() };
         match writes.as_slice() {
             [] => match self.start(question.cell).0 {
-                Start::Said(text) => Origin::said(text),
+                Start::Said(text) => {
+                    let unwritten = match question.cell.space {
+                        Space::Shared { .. } => Some(Unwritten::Shared),
+                        Space::Tensor { .. } => Some(Unwritten::Tensor),
+                        Space::Global | Space::Registers(_) | Space::Local(_) => None,
+                    };
+                    Origin { text, unwritten, ..Origin::default() }
+                }
                 array @ Start::Array(..) => {
                     Origin { elements: vec![self.named(&array)], ..Origin::default() }
                 }

@@ -167,6 +167,7 @@ impl Launch {
             arguments,
             outs: Vec::new(),
             arrays: Vec::new(),
+            believes: true,
             assumed,
         }
     }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use super::Machine;
 use super::places::Place;
 use super::warp::Strand;
+use crate::Checks;
 use crate::clock::Clock;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
@@ -97,6 +98,9 @@ impl Machine<'_> {
         strong: Option<Scope>,
         mask: u32,
     ) {
+        if self.checks == Checks::None {
+            return;
+        }
         // Where an assumed launch has its buffers says nothing of where others have them.
         let own = (self.program.globals.len() as u64 + 1) << windows::BUFFER_BITS;
         let is_looked_at = |(address, _): &&Piece| !self.is_assumed || *address < own;

@@ -3,7 +3,7 @@
 //! The arithmetic is that of `ptx_numbers`; where the elements are is that of `isa::mma_fragments`. What is not known
 //! stays so: an element of A makes a row of D unknown, one of B a column.
 
-use ptx_numbers::{Accumulator, Matrix, Multiply, OldD};
+use ptx_numbers::{Accumulator, Evidence, Form, Matrix, Multiply, OldD};
 
 use super::Machine;
 use super::access::ASSUMED_RESULTS;
@@ -63,7 +63,10 @@ impl Machine<'_> {
             saturate: saturates,
             ..Multiply::mma_sync(kind, self.target, first, second, accumulator)
         };
-        arithmetic.rule().ok()?;
+        let evidence = arithmetic.evidence(Form::Plain).ok()?;
+        if !self.believes && matches!(evidence, Evidence::Assumed { .. }) {
+            return None;
+        }
         let (m, k) = (fragments.m as usize, fragments.k as usize);
         let rows = self.factor(strand, (mma.a, m), fragments, |lane, register, at| {
             let Element { row, column } = fragments.a(lane, register, at);

@@ -7,7 +7,9 @@
 
 use std::ops::Range;
 
-use ptx_numbers::{Accumulator, Format, Kind, Matrix as Codes, Multiply as Arithmetic, OldD, Target};
+use ptx_numbers::{
+    Accumulator, Evidence, Form, Format, Kind, Matrix as Codes, Multiply as Arithmetic, OldD, Target,
+};
 
 use super::cells::Cells;
 use super::memory::Bytes;
@@ -166,6 +168,22 @@ impl Product {
             scales: None,
             metadata: None,
         })
+    }
+
+    /// Whether a source vouches for the arithmetic, which is not that of a plain multiply alone.
+    pub(super) fn is_vouched(&self, multiply: &Multiply) -> bool {
+        let plain = ptx_numbers::Arithmetic::Integer;
+        let is_exact = self.arithmetic.rule().is_ok_and(|rule| rule.arithmetic == plain);
+        let form = match multiply {
+            Multiply { weight_stationary: true, .. } => Form::WeightStationary,
+            Multiply { sparse: true, .. } => Form::Sparse,
+            Multiply { pair: true, .. } => Form::CtaPair,
+            _ if self.k == 96 => Form::OtherK,
+            _ => Form::Plain,
+        };
+        let is_scaled_down = matches!(self.old, OldD::Read { scale: 1.. });
+        let evidence = self.arithmetic.evidence(form);
+        is_exact || !is_scaled_down && !matches!(evidence, Err(_) | Ok(Evidence::Assumed { .. }))
     }
 
     /// With A in shared memory: its descriptor, whether it is M-major, the bits of an element, and how many it takes.

@@ -6,6 +6,7 @@ use super::Machine;
 use super::operation::Operation;
 use super::tensor_core::Footprint;
 use super::warp::Strand;
+use crate::Checks;
 use crate::clock::{Agent, Clock};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
@@ -114,6 +115,9 @@ impl Machine<'_> {
 
     /// The same of an operation that reads a matrix.
     pub(super) fn touch_matrix(&mut self, operation: &Operation, cta: u32, matrix: &Footprint) {
+        if self.checks == Checks::None {
+            return;
+        }
         let access = self.access_of_operation(operation, Via::Async, false);
         let Self { history, ctas, stored, .. } = self;
         let mut visit = Visit::new(history, &operation.clock, access);
@@ -143,6 +147,9 @@ impl Machine<'_> {
 
     /// Looks for accesses that conflict with one.
     fn compare(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
+        if self.checks == Checks::None {
+            return;
+        }
         let Self { history, ctas, .. } = self;
         let mut visit = Visit::new(history, clock, access);
         for places in places.chunk_by(|(one, ..), (other, ..)| one == other) {

@@ -10,6 +10,7 @@ use super::product::{self, Part, Product};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Cta, Machine, Stop};
+use crate::Checks;
 use crate::addresses::{Operand as Place, Swizzle};
 use crate::descriptor::idesc_check::{Facts, facts};
 use crate::diagnostic::Code;
@@ -245,6 +246,9 @@ impl Machine<'_> {
     /// Looks whether something was written where the tensor core reads.
     fn check_written(&mut self, operation: &Operation, cta: u32, matrix: &Footprint, reader: Reader) {
         let elements = reader.bytes_of_sixteen() as usize;
+        if self.checks == Checks::None {
+            return;
+        }
         // What is written stays so.
         if self.written_matrices.contains(&(cta, matrix.number, elements)) {
             return;
@@ -459,6 +463,7 @@ impl Machine<'_> {
         let product = product.and_then(|it| it.b_at(b_word, transpose_b?, bits(b)));
         let product = product.and_then(|it| it.scaled(scales, multiply, &facts));
         let product = product.map(|it| it.sparse(metadata_column, facts.selector));
+        let product = product.filter(|it| self.believes || it.is_vouched(multiply));
         let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
         // Where that is not known, nothing is said about what D holds.
         let updates = enabled.unwrap_or(false);

@@ -55,6 +55,7 @@ fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
         assumes: None,
         outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
         arrays: Vec::new(),
+        believes: true,
         assumed: Vec::new(),
     };
     let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();

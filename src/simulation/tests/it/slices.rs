@@ -2,13 +2,29 @@
 //! `tests/it/results.rs`.
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::{Launch, LaunchFile};
 use ptx_simulation::slice::{self, Origin};
 use ptx_simulation::{Kernel, Settings};
 
 /// What `out[index]` comes from: a line for each instruction, with its first word, and a line for each end. What has
 /// several sources has them set off. The arguments are `out` and `in`, each 64 words.
 fn origin(variables: &str, body: &str, index: usize) -> String {
+    let source = module(variables, body);
+    let unit = Unit::new(&source);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let launch = kernel.launch(&toml::from_str(FILE).unwrap(), &mut |_| unreachable!("no file is named"));
+    let launch = launch.unwrap();
+    let (element, _) = slice::element(&kernel, &launch, &format!("out[{index}]")).unwrap();
+    let origin = kernel.explain(&launch, &Settings::default(), 0..1, element).unwrap();
+    let mut lines = String::new();
+    print(&origin, &source, 0, &mut lines);
+    lines
+}
+
+const FILE: &str = "grid = [1]\n[[arg]]\ntype = \"buffer\"\ndtype = \"u32\"\nshape = [64]\nfill = 0\nout = \"out\"\n\
+                    [[arg]]\ntype = \"buffer\"\ndtype = \"u32\"\nshape = [64]\nfill = 1\nbytes = 256\n";
+
+/// A kernel with these instructions, and before it variables and functions.
+fn module(variables: &str, body: &str) -> Source {
     let text = format!(
         ".version 9.0\n.target sm_100a\n.address_size 64\n{variables}\n\
          .visible .entry k(.param .u64 out, .param .u64 in) .reqntid 32 {{\n\
@@ -18,20 +34,8 @@ fn origin(variables: &str, body: &str, index: usize) -> String {
          {body}\nret; }}\n"
     );
     let source = Source::new("kernel.ptx", &text).unwrap();
-    let unit = Unit::new(&source);
-    assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
-    let kernel = Kernel::new(&unit, "k").unwrap();
-    let file: LaunchFile = toml::from_str(
-        "grid = [1]\n[[arg]]\ntype = \"buffer\"\ndtype = \"u32\"\nshape = [64]\nfill = 0\nout = \"out\"\n\
-         [[arg]]\ntype = \"buffer\"\ndtype = \"u32\"\nshape = [64]\nfill = 1\nbytes = 256\n",
-    )
-    .unwrap();
-    let launch: Launch = kernel.launch(&file, &mut |_| unreachable!("no file is named")).unwrap();
-    let (element, _) = slice::element(&kernel, &launch, &format!("out[{index}]")).unwrap();
-    let origin = kernel.explain(&launch, &Settings::default(), 0..1, element).unwrap();
-    let mut lines = String::new();
-    print(&origin, &source, 0, &mut lines);
-    lines
+    assert!(Unit::new(&source).syntax_errors.is_empty(), "{text}");
+    source
 }
 
 fn print(origin: &Origin, source: &Source, depth: usize, lines: &mut String) {
@@ -197,4 +201,34 @@ fn what_nothing_wrote_is_said() {
       mov.u32 warp 0, lane 3: from constants and special registers
       mov.u32 warp 0, lane 3: from constants and special registers
     ");
+}
+
+/// What the findings of a run with `body` say, and where.
+fn findings(variables: &str, body: &str) -> Vec<String> {
+    let source = module(variables, body);
+    let unit = Unit::new(&source);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let launch =
+        kernel.launch(&toml::from_str(FILE).unwrap(), &mut |_| unreachable!("no file is named")).unwrap();
+    let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
+    let said = report.diagnostics.iter().map(|it| {
+        let code = source.slice(it.primary.span).split_whitespace().next().unwrap();
+        format!("{code}: {}", it.primary.message)
+    });
+    said.collect()
+}
+
+#[test]
+fn a_result_of_memory_that_nothing_wrote_is_a_finding() {
+    // Of 32 words the last is not written; thread 30 reads it.
+    let body = "mov.u32 %r1, tile; shl.b32 %r2, %r0, 2; add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %r0, 31;\n\
+                @%p1 st.shared.u32 [%r1], %r0; bar.sync 0; setp.lt.u32 %p2, %r0, LAST;\n\
+                mov.u32 %r5, 0; @%p2 ld.shared.u32 %r5, [%r1+4]; st.global.u32 [%d3], %r5;";
+    let tile = ".shared .align 4 .b8 tile[256];";
+    let found = findings(tile, &body.replace("LAST", "31"));
+    assert_eq!(found, ["@%p2: `out[30]` is made from what this reads"]);
+    assert_eq!(findings(tile, &body.replace("LAST", "30")), Vec::<String>::new());
+    // What is read and not used is nothing.
+    let unused = body.replace("LAST", "31").replace("st.global.u32 [%d3], %r5", "st.global.u32 [%d3], %r0");
+    assert_eq!(findings(tile, &unused), Vec::<String>::new());
 }

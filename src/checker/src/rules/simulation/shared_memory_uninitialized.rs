@@ -3,9 +3,10 @@ use crate::rules::rule;
 rule! {
     /// ## What it does
     /// Finds multiplies and copies of the tensor core that read bytes of shared memory which nothing has
-    /// written.
+    /// written, and elements of a result that are computed from such bytes.
     ///
-    /// `ptx-tc simulate` reports this in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel. Of results, it looks at the buffers that the
+    /// launch writes to files (`out`), and in each at the first element that is not known.
     ///
     /// ## Why is this bad?
     /// They read what the previous kernel left there. A stride or a start address is wrong, or a copy

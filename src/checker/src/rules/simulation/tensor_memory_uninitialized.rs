@@ -4,9 +4,11 @@ rule! {
     /// ## What it does
     /// Finds reads of Tensor Memory that nothing has written: by `tcgen05.ld`, by a multiply that adds to
     /// an accumulator (the first one must leave `enable-input-d` off), or by a multiply whose scale factors
-    /// were never copied.
+    /// were never copied. A load that reads some columns that were written and some that were not is
+    /// reported if a result is computed from the latter.
     ///
-    /// `ptx-tc simulate` reports this in a run of the kernel.
+    /// `ptx-tc simulate` reports this in a run of the kernel. Of results, it looks at the buffers that the
+    /// launch writes to files (`out`), and in each at the first element that is not known.
     ///
     /// ## Why is this bad?
     /// Tensor Memory contains what the previous kernel left there.
