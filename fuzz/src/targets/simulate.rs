@@ -6,6 +6,7 @@ use ptx_check::{Source, Unit};
 use ptx_render::simulation::Simulated;
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::slice::Element;
 use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, kernels};
 
 use crate::Case;
@@ -113,6 +114,9 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     if let Ok(report) = &first {
         is_sound(&source, report)?;
     }
+    if let Some(file) = launch.as_ref().filter(|_| random.u8(..) < 32) {
+        explain(&kernel, file, &settings, &mut random);
+    }
     if random.u8(..) < 48 {
         let records = random.bool();
         let second = run(&Settings { records, ..settings });
@@ -129,6 +133,20 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Asks what some bytes of a buffer come from.
+fn explain(kernel: &Kernel<'_>, file: &LaunchFile, settings: &Settings, random: &mut Rng) {
+    let file = LaunchFile { assume: None, ..file.clone() };
+    let mut no_data = |name: &str| Err(LaunchError(format!("no file `{name}`")));
+    let Ok(launch) = kernel.launch(&file, &mut no_data) else { return };
+    let element = Element {
+        argument: random.usize(..launch.arguments.len() + 1),
+        field: None,
+        offset: random.u64(..1024),
+        bytes: 1 << random.u32(..4),
+    };
+    let _ = kernel.explain(&launch, settings, 0..launch.clusters().min(4), element);
 }
 
 /// What options may say of the shape; mostly nothing.

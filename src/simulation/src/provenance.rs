@@ -216,6 +216,14 @@ impl Trace {
             .any(|(question, _)| cell.at < question.cell.end() && self.now < question.before)
     }
 
+    /// What is looked at in some memory.
+    pub(crate) fn cells_in(&self, space: Space) -> Vec<Cell> {
+        let watched = self.watched.get(&space).into_iter().flatten();
+        let mut cells: Vec<Cell> = watched.map(|(question, _)| question.cell).collect();
+        cells.dedup();
+        cells
+    }
+
     /// Bytes are written: `source` says what those are that are written from an offset on, so many of them, and what
     /// they hold.
     pub(crate) fn write(

@@ -128,7 +128,7 @@ impl Kernel<'_> {
 
 impl Kernel<'_> {
     /// Adds a finding where a result is made from memory that nothing has written. One element of each file is looked
-    /// at: the first that is not known.
+    /// at: the first that something was stored to that is not known.
     pub(super) fn find_unwritten(
         &self,
         launch: &Launch,
@@ -138,10 +138,10 @@ impl Kernel<'_> {
     ) -> Result<(), LaunchError> {
         for out in &launch.outs {
             let is_it = |it: &&super::Output| (it.argument, it.field) == (out.argument, out.field);
-            let first = report.outputs.iter().find(is_it).and_then(|it| it.unknown.first());
-            let Some(first) = first.map(|unknown| unknown.start) else { continue };
+            // What nothing was stored to is unknown, too, and is none of its business.
+            let Some((_, first)) = report.outputs.iter().find(is_it).and_then(|it| it.lost) else { continue };
             let bytes = out.form.dtype.bytes;
-            let offset = (first / bytes * bytes) as u64;
+            let offset = first / bytes as u64 * bytes as u64;
             let (argument, field) = (out.argument, out.field);
             let element = Element { argument, field, offset, bytes: bytes as u32 };
             let Ok(origin) = self.explain(launch, settings, clusters.clone(), element) else { continue };

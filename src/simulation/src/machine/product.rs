@@ -417,23 +417,18 @@ pub(super) struct ElementOfD {
 }
 
 impl Product {
-    /// Calls `each` with the CTA, the lane and the column of each element of D.
-    pub(super) fn each_element(&self, mut each: impl FnMut(u32, u32, u32, ElementOfD)) {
+    /// The element of D that a cell of a CTA holds, if it is written.
+    pub(super) fn element_at(&self, cta: u32, lane: u32, column: u32) -> Option<ElementOfD> {
+        let index = self.ctas.iter().position(|it| *it == cta)?;
         let of_part = self.n / self.layout.parts();
-        for (index, cta) in self.ctas.iter().enumerate() {
-            for part in 0..self.layout.parts() {
-                for row in 0..self.layout.rows() {
-                    let lane = (self.d.0 + self.layout.lane(row, part)) % LANES;
-                    if self.disabled[index] >> lane & 1 != 0 {
-                        continue;
-                    }
-                    for at in 0..of_part {
-                        let column = part * of_part + at;
-                        each(*cta, lane, self.d.1 + at, ElementOfD { index, part, row, column });
-                    }
-                }
-            }
-        }
+        let at = column.checked_sub(self.d.1).filter(|at| *at < of_part)?;
+        let is_it =
+            |(part, row): &(u32, u32)| (self.d.0 + self.layout.lane(*row, *part)) % LANES == lane % LANES;
+        let rows =
+            (0..self.layout.parts()).flat_map(|part| (0..self.layout.rows()).map(move |row| (part, row)));
+        let (part, row) = rows.into_iter().find(is_it)?;
+        let is_left_alone = self.disabled[index] >> (lane % LANES) & 1 != 0;
+        (!is_left_alone).then_some(ElementOfD { index, part, row, column: part * of_part + at })
     }
 
     /// Where the factors of an element of D are.

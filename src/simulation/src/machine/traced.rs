@@ -355,16 +355,23 @@ impl Machine<'_> {
     pub(super) fn trace_product(&mut self, operation: &Operation, product: &Product) {
         let Self { trace, ctas, .. } = self;
         let Some(trace) = trace else { return };
-        product.each_element(|cta, lane, column, element| {
-            let cell = Cell::tensor(Space::Tensor { cluster: trace.cluster(), cta }, lane, column);
-            if trace.wants(cell) {
-                let factors = Box::new(product.factors(ctas, trace.cluster(), element));
+        let cluster = trace.cluster();
+        for cta in 0..ctas.len() as u32 {
+            let space = Space::Tensor { cluster, cta };
+            let mut cells: Vec<(u64, u64)> =
+                trace.cells_in(space).into_iter().map(Cell::lane_and_column).collect();
+            cells.dedup();
+            for (lane, column) in cells {
+                let (lane, column) = (lane as u32, column as u32);
+                let Some(element) = product.element_at(cta, lane, column) else { continue };
+                let factors = Box::new(product.factors(ctas, cluster, element));
                 let value = ctas[cta as usize].tensor.cells.get(lane, column).map(u64::from);
+                let cell = Cell::tensor(space, lane, column);
                 trace.write((operation.step, operation.warp), cell, |_, _| {
                     (Source::Multiplied(factors.clone()), value)
                 });
             }
-        });
+        }
     }
 
     /// `mma.sync`, before it is executed.
