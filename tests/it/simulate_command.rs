@@ -169,3 +169,159 @@ fn formats_of_a_check() {
         assert_eq!(without_time(&file), without_time(&text), "{format}");
     }
 }
+
+/// Two warps access the same words without a barrier: each word is a pair of instructions. `loc` names their lines.
+fn unrolled(words: usize, loc: bool) -> String {
+    let loc = |line: u32| if loc { format!("    .loc 1 {line} 5\n") } else { String::new() };
+    let offset = |word: usize| if word > 0 { format!("+{}", 4 * word) } else { String::new() };
+    let stores: String =
+        (0..words).map(|word| format!("    @%p1 st.shared.b32 [%r1{}], %r0;\n", offset(word))).collect();
+    let loads: String = (0..words)
+        .map(|word| format!("    @!%p1 ld.shared.b32 %r1{word}, [%r1{}];\n", offset(word)))
+        .collect();
+    format!(
+        ".version 9.0\n.target sm_100a\n.address_size 64\n.file 1 \"k.cu\"\n.visible .entry k()\n.reqntid 64\n{{\n    \
+         .reg .b32 %r<40>;\n    .reg .pred %p<3>;\n    .shared .align 16 .b8 tile[512];\n    \
+         mov.u32 %r0, %tid.x;\n    mov.u32 %r1, tile;\n    setp.lt.u32 %p1, %r0, 32;\n{}{stores}{}{loads}    \
+         ret;\n}}\n",
+        loc(10),
+        loc(20),
+    )
+}
+
+const CLEAN: &str = ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry c()\n{\n    ret;\n}\n";
+
+/// A directory with these files, and what a run in it says.
+fn several(name: &str, files: &[(&str, &str)]) -> impl Fn(&[&str]) -> (Option<i32>, String, String) + use<> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate_several").join(name);
+    let _ = fs::remove_dir_all(&path);
+    for (file, text) in files {
+        let file = path.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    move |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptx-tc"))
+            .arg("simulate")
+            .args(arguments)
+            .current_dir(&path)
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+}
+
+/// How long something took is another time in each run.
+fn without_times(text: &str) -> String {
+    let lines = text.lines().map(|line| line.split(" warp instructions, ").next().unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// People see a race of unrolled instructions once; programs see each pair.
+#[test]
+fn copies_of_a_race_are_shown_once() {
+    for (name, has_loc) in [("located", true), ("unlocated", false)] {
+        let run = several(&format!("copies_{name}"), &[("k.ptx", &unrolled(5, has_loc))]);
+        let (status, text, _) = run(&["k.ptx"]);
+        assert_eq!(status, Some(1));
+        insta::assert_snapshot!(format!("copies_of_a_race_{name}"), without_times(&text));
+        let document: Value = serde_json::from_str(&run(&["k.ptx", "--format", "json"]).1).unwrap();
+        assert_eq!(document["kernels"][0]["diagnostics"].as_array().unwrap().len(), 5);
+        assert_eq!(run(&["k.ptx", "--format", "concise"]).1.lines().count(), 5);
+    }
+}
+
+/// What a barrier separates are two mistakes, and so are two lines of a source.
+#[test]
+fn different_races_are_shown_apart() {
+    let text = unrolled(5, false)
+        .replace("    @!%p1 ld.shared.b32 %r13", "    bar.warp.sync -1;\n    @!%p1 ld.shared.b32 %r13");
+    let located = unrolled(5, true)
+        .replace("    @!%p1 ld.shared.b32 %r13", "    .loc 1 21 5\n    @!%p1 ld.shared.b32 %r13");
+    for text in [text, located] {
+        let run = several("apart", &[("k.ptx", &text)]);
+        let (_, text, _) = run(&["k.ptx"]);
+        assert!(text.contains("k: 2 findings and 3 more like them ("), "{text}");
+    }
+}
+
+#[test]
+fn a_limit_of_findings() {
+    let run = several("limit", &[("k.ptx", &unrolled(5, false))]);
+    let (_, text, _) = run(&["k.ptx", "--format", "concise", "--max-findings", "2"]);
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert!(text.contains("and 3 more in this file"), "{text}");
+    let document: Value =
+        serde_json::from_str(&run(&["k.ptx", "--format", "json", "--max-findings", "2"]).1).unwrap();
+    let kernel = &document["kernels"][0];
+    assert_eq!(kernel["diagnostics"].as_array().unwrap().len(), 2);
+    assert_eq!(kernel["omitted"][0]["count"], 3);
+    assert_eq!(run(&["k.ptx", "--format", "concise", "--max-findings", "0"]).1.lines().count(), 5);
+}
+
+/// Files and directories run together. A file that does not parse is named, and the others are reported.
+#[test]
+fn several_files() {
+    let wrong = unrolled(5, false);
+    let run = several(
+        "files",
+        &[
+            ("a/clean.ptx", CLEAN),
+            ("a/library.ptx", ".version 9.0\n.target sm_100a\n.visible .func f()\n{\n    ret;\n}\n"),
+            ("a/kernel.cu", "asm(\"exit;\");"),
+            ("b/wrong.ptx", &wrong),
+            ("broken.ptx", ".version 9.0\n.target sm_100a\n.entry k( {\n"),
+        ],
+    );
+    let (status, text, trouble) = run(&["."]);
+    assert_eq!(status, Some(2));
+    insta::assert_snapshot!("several_files", without_times(&text));
+    assert!(trouble.contains("`./broken.ptx`: syntax error in line 3"), "{trouble}");
+
+    let (status, text, trouble) = run(&["a", "b", "--format", "json"]);
+    assert_eq!((status, trouble.as_str()), (Some(1), ""));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let kernels = document["kernels"].as_array().unwrap().iter();
+    let kernels: Vec<(&str, &str)> =
+        kernels.map(|it| (it["path"].as_str().unwrap(), it["verdict"].as_str().unwrap())).collect();
+    assert_eq!(kernels, [("a/clean.ptx", "clean"), ("b/wrong.ptx", "findings")]);
+
+    let (status, text, _) = run(&["a", "b", "-q"]);
+    assert_eq!(status, Some(1));
+    assert!(!text.contains("clean.ptx") && text.contains("b/wrong.ptx: k: 1 finding"), "{text}");
+    assert_eq!(run(&["a", "-q"]), (Some(0), String::new(), String::new()));
+    let (status, _, trouble) = run(&["a/library.ptx"]);
+    assert!(status == Some(2) && trouble.contains("has no kernel"), "{trouble}");
+    // What cannot be judged is worse than nothing, and a finding is worse than that.
+    let unknown = CLEAN.replace("    ret;", "    .reg .b64 d;\n    stacksave.u64 d;\n    ret;");
+    let run = several("statuses", &[("clean.ptx", CLEAN), ("unknown.ptx", &unknown), ("wrong.ptx", &wrong)]);
+    assert_eq!(run(&["clean.ptx", "unknown.ptx"]).0, Some(3));
+    assert_eq!(run(&["clean.ptx", "unknown.ptx", "wrong.ptx"]).0, Some(1));
+    assert_eq!(run(&["wrong.ptx", "missing.ptx"]).0, Some(2));
+}
+
+/// Options that are about one file are refused with several.
+#[test]
+fn options_of_one_file() {
+    let run = several("options", &[("a.ptx", CLEAN), ("b.ptx", CLEAN), ("empty/note.txt", "")]);
+    let options: [&[&str]; 5] = [
+        &["--launch", "x.toml"],
+        &["--launch-number", "1"],
+        &["--kernel", "c"],
+        &["--print-launch"],
+        &["--trace", "t.json"],
+    ];
+    for option in options {
+        let (status, text, trouble) = run(&[&["a.ptx", "b.ptx"], option].concat());
+        assert_eq!((status, text.as_str()), (Some(2), ""), "{option:?}");
+        assert!(trouble.contains(&format!("`{}` is for one file, but 2 files", option[0])), "{trouble}");
+    }
+    assert_eq!(run(&["a.ptx", "--kernel", "c"]).0, Some(0));
+    let (status, _, trouble) = run(&["empty"]);
+    assert!(status == Some(2) && trouble.contains("no file with PTX below `empty`"), "{trouble}");
+    // A launch that one kernel cannot have does not stop the others.
+    let (status, _, trouble) = run(&["a.ptx", "b.ptx", "--grid", "3", "--cluster", "2"]);
+    assert_eq!(status, Some(2));
+    assert!(trouble.contains("`c` of `a.ptx`") && trouble.contains("`c` of `b.ptx`"), "{trouble}");
+}

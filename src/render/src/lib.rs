@@ -17,6 +17,7 @@ pub mod gitlab;
 pub mod human;
 pub mod json;
 pub mod junit;
+mod pairs;
 mod place;
 pub mod rdjson;
 pub mod sarif;
