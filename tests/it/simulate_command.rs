@@ -293,6 +293,12 @@ fn several_files() {
     assert_eq!(run(&["a", "-q"]), (Some(0), String::new(), String::new()));
     let (status, _, trouble) = run(&["a/library.ptx"]);
     assert!(status == Some(2) && trouble.contains("has no kernel"), "{trouble}");
+    let run = several(
+        "library",
+        &[("library.ptx", ".version 9.0\n.target sm_100a\n.visible .func f()\n{\n    ret;\n}\n")],
+    );
+    let (status, _, trouble) = run(&["."]);
+    assert!(status == Some(2) && trouble.contains("no PTX below `.` has a kernel"), "{trouble}");
     // What cannot be judged is worse than nothing, and a finding is worse than that.
     let unknown = CLEAN.replace("    ret;", "    .reg .b64 d;\n    stacksave.u64 d;\n    ret;");
     let run = several("statuses", &[("clean.ptx", CLEAN), ("unknown.ptx", &unknown), ("wrong.ptx", &wrong)]);
@@ -324,4 +330,138 @@ fn options_of_one_file() {
     let (status, _, trouble) = run(&["a.ptx", "b.ptx", "--grid", "3", "--cluster", "2"]);
     assert_eq!(status, Some(2));
     assert!(trouble.contains("`c` of `a.ptx`") && trouble.contains("`c` of `b.ptx`"), "{trouble}");
+}
+
+/// A kernel that prints, and fails an assertion, as nvcc compiles that. `block` are its threads.
+fn printing(block: u32) -> String {
+    let text = |text: &str| {
+        let bytes: Vec<String> = text.bytes().chain([0]).map(|byte| byte.to_string()).collect();
+        format!("[{}] = {{{}}}", bytes.len(), bytes.join(", "))
+    };
+    format!(
+        r#".version 9.0
+.target sm_100a
+.address_size 64
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
+.extern .func __assertfail (.param .b64 a0, .param .b64 a1, .param .b32 a2, .param .b64 a3, .param .b64 a4);
+.global .align 1 .b8 format{};
+.global .align 1 .b8 name{};
+.global .align 1 .b8 claim{};
+.global .align 1 .b8 file{};
+.global .align 1 .b8 function{};
+.visible .entry k(.param .u32 n, .param .u64 unknown)
+.reqntid {block}
+{{
+    .local .align 8 .b8 depot[40];
+    .reg .b64 local, generic, address, rd<4>;
+    .reg .b32 tid, count, r<4>;
+    .reg .pred p;
+    mov.b64 local, depot;
+    cvta.local.u64 generic, local;
+    mov.u32 tid, %tid.x;
+    setp.ge.u32 p, tid, 2;
+    @p bra after;
+    ld.param.u64 rd0, [unknown];
+    ld.global.b32 r0, [rd0];
+    st.local.b32 [local], tid;
+    mov.b64 rd1, 0d3FF8000000000000;
+    st.local.b64 [local+8], rd1;
+    st.local.b32 [local+16], r0;
+    mov.b64 rd2, name;
+    cvta.global.u64 address, rd2;
+    st.local.b64 [local+24], address;
+    {{
+    .param .b64 param0;
+    .param .b64 param1;
+    .param .b32 retval0;
+    mov.b64 rd3, format;
+    cvta.global.u64 address, rd3;
+    st.param.b64 [param0], address;
+    st.param.b64 [param1], generic;
+    call.uni (retval0), vprintf, (param0, param1);
+    ld.param.b32 count, [retval0];
+    }}
+    setp.ne.s32 p, count, 4;
+    @p trap;
+after:
+    ld.param.u32 r1, [n];
+    setp.gt.s32 p, r1, 0;
+    @p bra end;
+    {{
+    .param .b64 param0;
+    .param .b64 param1;
+    .param .b32 param2;
+    .param .b64 param3;
+    .param .b64 param4;
+    mov.b64 rd3, claim;
+    cvta.global.u64 address, rd3;
+    st.param.b64 [param0], address;
+    mov.b64 rd3, file;
+    cvta.global.u64 address, rd3;
+    st.param.b64 [param1], address;
+    st.param.b32 [param2], 12;
+    mov.b64 rd3, function;
+    cvta.global.u64 address, rd3;
+    st.param.b64 [param3], address;
+    st.param.b64 [param4], 1;
+    call.uni __assertfail, (param0, param1, param2, param3, param4);
+    }}
+end:
+    ret;
+}}
+"#,
+        text("thread %d: %.2f, %5u of %s\n"),
+        text("all"),
+        text("n > 0"),
+        text("kernel.cu"),
+        text("void f(int)"),
+    )
+}
+
+const PRINTING: &str = "[[arg]]\ntype = \"i32\"\nvalue = 1\n[[arg]]\ntype = \"buffer\"\nbytes = 64\n";
+
+/// `printf` prints for each thread that calls it, and `?` for what is not known.
+#[test]
+fn kernels_print() {
+    let run = several("prints", &[("k.ptx", &printing(32)), ("k.toml", PRINTING)]);
+    let (status, text, _) = run(&["k.ptx", "--launch", "k.toml"]);
+    assert_eq!(status, Some(0), "{text}");
+    insta::assert_snapshot!("kernels_print", without_times(&text));
+    let document: Value =
+        serde_json::from_str(&run(&["k.ptx", "--launch", "k.toml", "--format", "json"]).1).unwrap();
+    let printed = document["kernels"][0]["printed"].as_array().unwrap();
+    let texts: Vec<&str> = printed.iter().map(|it| it["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["thread 0: 1.50,     ? of all\n", "thread 1: 1.50,     ? of all\n"]);
+    assert_eq!(printed[1]["thread"], serde_json::json!([1, 0, 0]));
+    assert_eq!(printed[1]["cta"], serde_json::json!([0, 0, 0]));
+    assert_eq!(printed[1]["span"]["line"], 40);
+}
+
+/// Of very many lines, people see the first, and programs more of them.
+#[test]
+fn much_is_printed() {
+    let text = printing(1024).replace("setp.ge.u32 p, tid, 2;", "setp.ge.u32 p, tid, 1020;");
+    let grid = format!("grid = [2]\n{PRINTING}");
+    let run = several("prints_much", &[("k.ptx", &text), ("k.toml", &grid)]);
+    let (_, text, _) = run(&["k.ptx", "--launch", "k.toml"]);
+    assert!(text.contains("    and 950 more lines: `--format json` has them\n"), "{text}");
+    assert!(text.contains("    and 1040 more calls of `printf`\n"), "{text}");
+    assert!(text.lines().count() < 60);
+    let document: Value =
+        serde_json::from_str(&run(&["k.ptx", "--launch", "k.toml", "--format", "json"]).1).unwrap();
+    let kernel = &document["kernels"][0];
+    assert_eq!((kernel["printed"].as_array().unwrap().len(), &kernel["unprinted"]), (1000, &1040.into()));
+}
+
+/// An assertion says what failed, and where.
+#[test]
+fn assertions_fail() {
+    let launch = PRINTING.replace("value = 1", "value = -1");
+    let run = several("asserts", &[("k.ptx", &printing(32)), ("k.toml", &launch)]);
+    let (status, text, _) = run(&["k.ptx", "--launch", "k.toml"]);
+    assert_eq!(status, Some(3), "{text}");
+    insta::assert_snapshot!("assertions_fail", without_times(&text));
+    // A launch that the kernel refuses is none of those that are assumed.
+    let (status, text, _) = run(&["k.ptx"]);
+    assert_eq!(status, Some(0), "{text}");
 }

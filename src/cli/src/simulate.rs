@@ -15,7 +15,7 @@ use ptx_check::diagnostic::{Diagnostic, Severity};
 use ptx_check::locate;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
-use ptx_check::words::{called, declaration, demangled};
+use ptx_check::words::{called, declaration, demangled, list_words};
 use ptx_check::{Options, Report, Unit};
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
@@ -138,6 +138,8 @@ enum SimulateError {
     Ambiguous { path: String, name: String, candidates: Vec<String> },
     #[error("`{path}` has no kernel")]
     NoKernels { path: String },
+    #[error("no PTX below {} has a kernel", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]
+    NoKernelsBelow { paths: Vec<String> },
     #[error("a launch file is for one kernel, but `{path}` has {count}")]
     #[diagnostic(help("name it in the launch file (`kernel = \"...\"`) or by `--kernel`"))]
     SeveralKernels { path: String, count: usize },
@@ -183,8 +185,7 @@ impl Simulate {
         self.refuse_several(wanted.len())?;
         let mut errors: Vec<miette::Report> = errors.into_iter().map(Into::into).collect();
         if wanted.is_empty() && errors.is_empty() {
-            let directories = self.paths.iter().filter(|path| path.is_dir());
-            let paths: Vec<String> = directories.map(|path| path.display().to_string()).collect();
+            let paths = self.directories();
             if !paths.is_empty() {
                 errors.push(InputError::NoPtxBelow { paths }.into());
             }
@@ -200,6 +201,10 @@ impl Simulate {
                 Ok(file) => files.extend(file),
                 Err(error) => errors.push(error),
             }
+        }
+        // What was found has no kernel, and nobody named it.
+        if files.is_empty() && errors.is_empty() && !wanted.is_empty() && !self.print_launch {
+            errors.push(SimulateError::NoKernelsBelow { paths: self.directories() }.into());
         }
         let trouble = !errors.is_empty();
         let outcome = if self.print_launch {
@@ -217,6 +222,12 @@ impl Simulate {
             report_trouble(&error);
         }
         Ok(if trouble { Outcome::Trouble } else { outcome })
+    }
+
+    /// The directories that are searched.
+    fn directories(&self) -> Vec<String> {
+        let directories = self.paths.iter().filter(|path| path.is_dir());
+        directories.map(|path| path.display().to_string()).collect()
     }
 
     /// Options that are about one file cannot be for several.

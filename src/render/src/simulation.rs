@@ -7,7 +7,7 @@ use ptx_check::diagnostic::Omitted;
 use ptx_check::source::{Source, Span};
 use ptx_check::words::{demangled, plural};
 use ptx_simulation::array::OutFile;
-use ptx_simulation::{KernelReport, Output, Verdict};
+use ptx_simulation::{KernelReport, Output, Printed, Verdict};
 use serde::Serialize;
 
 use crate::json::{self, Finding, OmittedFindings, Place, finding};
@@ -130,8 +130,28 @@ struct KernelDocument<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     omitted: Vec<OmittedFindings>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<PrintedDocument<'a>>,
+    /// Calls that are not among these.
+    #[serde(skip_serializing_if = "is_zero")]
+    unprinted: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     outputs: Vec<OutputDocument<'a>>,
     statistics: Statistics,
+}
+
+/// What a thread printed by one call.
+#[derive(Serialize)]
+struct PrintedDocument<'a> {
+    text: &'a str,
+    cta: [u32; 3],
+    thread: [u32; 3],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<Place>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize)]
@@ -249,6 +269,7 @@ fn human_kernel(
             writeln!(out, "    help: {help}")?;
         }
     }
+    print(report, out)?;
     for assumed in &report.assumed {
         writeln!(out, "  assumed: {assumed}")?;
     }
@@ -260,6 +281,37 @@ fn human_kernel(
         timeline::render(&checked.source, record, look, out)?;
     }
     Ok(())
+}
+
+/// Writes what threads printed, the first lines of it.
+fn print(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
+    /// More lines are for programs.
+    const MOST_LINES: usize = 50;
+    if report.printed.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  printed:")?;
+    let all: String = report.printed.iter().map(|it| it.text.as_str()).collect();
+    // All threads of a warp often print the same.
+    let lines: Vec<&str> = all.lines().collect();
+    let lines: Vec<&[&str]> = lines.chunk_by(|one, next| one == next).collect();
+    for same in lines.iter().take(MOST_LINES) {
+        // A terminal must not obey what a kernel prints.
+        let safe = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+        let line: String = same[0].chars().map(safe).collect();
+        let times = if same.len() > 1 { format!(" ({} times)", same.len()) } else { String::new() };
+        writeln!(out, "    {line}{times}")?;
+    }
+    match lines.iter().skip(MOST_LINES).map(|same| same.len()).sum::<usize>() {
+        0 => {}
+        1 => writeln!(out, "    and 1 more line: `--format json` has it")?,
+        lines => writeln!(out, "    and {lines} more lines: `--format json` has them")?,
+    }
+    match report.unprinted {
+        0 => Ok(()),
+        1 => writeln!(out, "    and 1 more call of `printf`"),
+        calls => writeln!(out, "    and {calls} more calls of `printf`"),
+    }
 }
 
 /// Leaves `most` findings of each rule in each kernel for programs to see; 0 leaves all. The others are counted.
@@ -294,6 +346,17 @@ pub fn json(files: &[SimulatedFile], out: &mut dyn Write) -> io::Result<()> {
             assumed: &report.assumed,
             diagnostics: report.diagnostics.iter().map(|it| finding(checked, it)).collect(),
             omitted: json::omitted(omitted),
+            printed: report
+                .printed
+                .iter()
+                .map(|Printed { text, span, cta, thread }| PrintedDocument {
+                    text,
+                    cta: *cta,
+                    thread: *thread,
+                    span: span.map(|span| Place::new(&checked.source, span)),
+                })
+                .collect(),
+            unprinted: report.unprinted,
             outputs: written
                 .iter()
                 .map(|it| OutputDocument {
