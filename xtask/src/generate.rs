@@ -5,7 +5,7 @@ use std::fs;
 
 use ptx_check::isa::targets::{GATES, PtxVersion, TARGETS, TENSOR_TARGETS, Target, VERSIONS};
 use ptx_check::{Options, Report, Source, Unit, check};
-use ptx_render::simulation::Simulated;
+use ptx_render::simulation::{self, Simulated, SimulatedFile};
 use ptx_render::timeline::Look;
 use ptx_render::{Checked, Format};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
@@ -82,8 +82,9 @@ fn picture_of_run(name: &str) -> Result<String> {
     let mut colored = Vec::new();
     let look = Look { color: true, width: PICTURE };
     let checked = Checked::new(source, Report::default());
-    let simulated = [Simulated { report, written: Vec::new(), explained: None, seconds: 0.0 }];
-    ptx_render::simulation::human(checked, &simulated, true, Some(look), &mut colored)?;
+    let kernels = vec![Simulated::new(report, Vec::new(), 0.0)];
+    let look = simulation::Look { color: true, picture: Some(look), ..simulation::Look::default() };
+    simulation::human(&mut [SimulatedFile { checked, kernels }], look, &mut colored)?;
     let lines: Vec<String> = String::from_utf8(colored)?.lines().map(|line| cut(line, PICTURE)).collect();
     let command = format!("ptx-tc simulate {name} --launch gemm.toml --timeline");
     Ok(svg::terminal(&command, &lines.join("\n")))

@@ -128,7 +128,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             let look = timeline::Look { color: random.bool(), width: random.usize(..300) };
             let mut out = Vec::new();
             timeline::render(&source, record, look, &mut out).map_err(|error| error.to_string())?;
-            let simulated = [Simulated { report, written: Vec::new(), explained: None, seconds: 0.0 }];
+            let simulated = [Simulated::new(report, Vec::new(), 0.0)];
             trace::render(&source, &simulated, &mut out).map_err(|error| error.to_string())?;
         }
     }

@@ -13,7 +13,7 @@ use ptx_check::isa::targets::{PtxVersion, Target};
 use ptx_check::suppression::addition::is_excusable;
 use ptx_check::words::plural;
 use ptx_check::{Options, Report};
-use ptx_config::{Configs, Wishes};
+use ptx_config::Wishes;
 use ptx_render::{Checked, Format, Summary, statistics};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -107,12 +107,15 @@ impl RuleArguments {
         Layer { select: self.select.clone(), ignore: self.ignore.clone(), severity: self.severity.clone() }
     }
 
-    /// How findings in an input matter, by its configuration and by these.
-    pub(crate) fn options(&self, input: &Input, stdin_filename: &str) -> miette::Result<Options> {
-        let path = input.location(stdin_filename);
-        let config = Configs::new(self.config.as_deref())?.of(&path)?;
+    /// The configuration that is named.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// How findings in a file matter, by its configuration and by these.
+    pub(crate) fn options(&self, file: &Wanted) -> Options {
         let wishes = Wishes { rules: self.layer(), ..Wishes::default() };
-        Ok(wishes.options(config.as_deref(), &path))
+        wishes.options(file.config.as_deref(), &file.location)
     }
 }
 

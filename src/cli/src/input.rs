@@ -58,6 +58,12 @@ pub(crate) enum InputError {
         list_words(Language::names(), "and")
     ))]
     NothingBelow { path: String },
+    #[error("no PTX file below {}", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]
+    #[diagnostic(help(
+        "directories are searched for `*.ptx`, without hidden files and without what `.gitignore` names (`--no-ignore` \
+         searches that, too)"
+    ))]
+    NoPtxBelow { paths: Vec<String> },
 }
 
 /// The inputs that `paths` name; directories are walked in the order of their names, without what ignore files name

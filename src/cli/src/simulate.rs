@@ -15,23 +15,26 @@ use ptx_check::diagnostic::{Diagnostic, Severity};
 use ptx_check::locate;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
-use ptx_check::words::{called, declaration, demangled};
-use ptx_check::{Report, Unit};
+use ptx_check::words::{called, declaration, demangled, list_words};
+use ptx_check::{Options, Report, Unit};
 use ptx_render::origin::Explained;
-use ptx_render::simulation::{self as render, Simulated, Written};
+use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
 use ptx_simulation::slice;
 use ptx_simulation::{
-    Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, schedules,
+    Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict, schedules,
 };
 
 use crate::check::RuleArguments;
-use crate::input::{self, Input};
+use crate::files::{FileArguments, Files, Wanted};
+use crate::input::{Input, InputError};
 use crate::launch_file::{LaunchFileError, LaunchText};
-use crate::{Outcome, output_error, use_color};
+use crate::{Outcome, output_error, report_trouble, use_color};
 
+/// What standard input is called.
+const STDIN: &str = "<stdin>";
 /// Before somebody who waits is told something.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between what they are told.
@@ -41,13 +44,14 @@ const BETWEEN: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Simulate {
-    /// The PTX, or `-` for standard input.
-    #[arg(value_name = "FILE")]
-    path: PathBuf,
-    /// Run this kernel instead of all: its symbol, or its name in C++ as far as that tells it from the others.
+    /// Files with PTX, directories to search for `*.ptx`, or `-` for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Run this kernel of one file instead of all: its symbol, or its name in C++ as far as that tells it from the
+    /// others.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// What the kernel is launched with; without it, several launches are assumed.
+    /// What a kernel of one file is launched with; without it, several launches are assumed.
     #[arg(short, long, value_name = "TOML")]
     launch: Option<PathBuf>,
     /// Run or print the assumed launch with this number, as the note of a finding names it. Every finding counts.
@@ -109,6 +113,15 @@ pub(crate) struct Simulate {
     /// Do not say which lines of its sources the module was compiled from, as its `.loc`s tell.
     #[arg(long)]
     no_source: bool,
+    /// Write nothing of kernels that are clean.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Show at most N findings of one rule in one kernel, and count the others; 0 shows all [default: 100 in the
+    /// human format].
+    #[arg(long, value_name = "N")]
+    max_findings: Option<usize>,
+    #[command(flatten)]
+    files: FileArguments,
     #[command(flatten)]
     rules: RuleArguments,
 }
@@ -142,6 +155,8 @@ enum SimulateError {
     Ambiguous { path: String, name: String, candidates: Vec<String> },
     #[error("`{path}` has no kernel")]
     NoKernels { path: String },
+    #[error("no PTX below {} has a kernel", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]
+    NoKernelsBelow { paths: Vec<String> },
     #[error("a launch file is for one kernel, but `{path}` has {count}")]
     #[diagnostic(help("name it in the launch file (`kernel = \"...\"`) or by `--kernel`"))]
     SeveralKernels { path: String, count: usize },
@@ -172,83 +187,156 @@ enum SimulateError {
     Launch(LaunchError),
     #[error("nothing can be explained: {0}")]
     Unexplained(LaunchError),
+    #[error("`{kernel}` of `{path}` cannot be launched like this: {error}")]
+    LaunchOfSeveral { path: String, kernel: String, error: LaunchError },
+    #[error("`{option}` is for one file, but {count} files are to run")]
+    #[diagnostic(help("{help}"))]
+    SeveralFiles { option: &'static str, count: usize, help: &'static str },
 }
 
 impl Simulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
-        let input = if input::is_stdin(&self.path) { Input::Stdin } else { Input::File(self.path.clone()) };
-        self.refuse_sources()?;
-        let source = input.read("<stdin>")?;
+        let found = self.files.find(&self.paths, STDIN, self.rules.config(), is_ptx)?;
+        if !self.quiet {
+            found.explain();
+        }
+        let Files { wanted, errors, .. } = found;
+        self.refuse_several(wanted.len())?;
+        let mut errors: Vec<miette::Report> = errors.into_iter().map(Into::into).collect();
+        if wanted.is_empty() && errors.is_empty() {
+            let paths = self.directories();
+            if !paths.is_empty() {
+                errors.push(InputError::NoPtxBelow { paths }.into());
+            }
+        }
+        let are_several = wanted.len() > 1;
+        let mut files = Vec::with_capacity(wanted.len());
+        // The configuration of a file says how many findings people see: the fewest of all files.
+        let mut most = None;
+        for it in &wanted {
+            let options = self.rules.options(it);
+            most = [most, options.max_findings].into_iter().flatten().filter(|most| *most > 0).min();
+            match self.run_file(it, &options, are_several, &mut errors, out) {
+                Ok(file) => files.extend(file),
+                Err(error) => errors.push(error),
+            }
+        }
+        // What was found has no kernel, and nobody named it.
+        if files.is_empty() && errors.is_empty() && !wanted.is_empty() && !self.print_launch {
+            errors.push(SimulateError::NoKernelsBelow { paths: self.directories() }.into());
+        }
+        let trouble = !errors.is_empty();
+        let outcome = if self.print_launch {
+            Outcome::Clean
+        } else {
+            let look = render::Look {
+                most: self.max_findings.or(most).unwrap_or(0),
+                is_quiet: self.quiet,
+                has_totals: are_several,
+                ..render::Look::default()
+            };
+            self.report(files, look, trouble, out)?
+        };
+        for error in errors {
+            report_trouble(&error);
+        }
+        Ok(if trouble { Outcome::Trouble } else { outcome })
+    }
+
+    /// The directories that are searched.
+    fn directories(&self) -> Vec<String> {
+        let directories = self.paths.iter().filter(|path| path.is_dir());
+        directories.map(|path| path.display().to_string()).collect()
+    }
+
+    /// Options that are about one file cannot be for several.
+    fn refuse_several(&self, count: usize) -> Result<(), SimulateError> {
+        let given = [
+            (self.launch.is_some(), "--launch", "run the file of the launch alone"),
+            (self.launch_number.is_some(), "--launch-number", "run the file of the launch alone"),
+            (self.kernel.is_some(), "--kernel", "run the file of the kernel alone"),
+            (self.print_launch, "--print-launch", "print the launch of each file by itself"),
+            (self.trace.is_some(), "--trace", "write a trace of each file by itself"),
+        ];
+        match given.into_iter().find(|(is_given, ..)| *is_given) {
+            Some((_, option, help)) if count > 1 => Err(SimulateError::SeveralFiles { option, count, help }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs the kernels of a file. If one of several cannot run, that is added to the errors, and the others count.
+    fn run_file(
+        &self,
+        wanted: &Wanted,
+        options: &Options,
+        are_several: bool,
+        errors: &mut Vec<miette::Report>,
+        out: &mut dyn Write,
+    ) -> miette::Result<Option<SimulatedFile>> {
+        let input = &wanted.input;
+        if let Input::File(path) = input {
+            refuse_sources(path)?;
+        }
+        let source = input.read(STDIN)?;
         let unit = Unit::new(&source);
         let path = source.name().to_owned();
         if let Some(error) = unit.syntax_errors.first() {
             let at = source.position(error.span().start);
             return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
         }
+        let is_found = |path: &PathBuf| !self.paths.contains(path);
+        // A directory may have modules without kernels, which others are linked with.
+        if matches!(input, Input::File(path) if is_found(path)) && ptx_simulation::kernels(&unit).is_empty() {
+            return Ok(None);
+        }
         let file = self.launch_file()?;
         let names = self.kernels(&unit, &path, file.as_ref().map(|it| &it.file))?;
         if self.launch_number.is_some() && names.len() > 1 {
             return Err(SimulateError::NumberOfSeveral { path, count: names.len() }.into());
         }
-        let kernels = Kernels::new(&unit);
+        let all = Kernels::new(&unit);
         if self.print_launch {
             for name in &names {
-                if let Some(kernel) = kernels.kernel(name) {
+                if let Some(kernel) = all.kernel(name) {
                     let text = self.printed_launch(&kernel)?;
                     writeln!(out, "{text}").map_err(output_error)?;
                 }
             }
-            return Ok(Outcome::Clean);
+            return Ok(None);
         }
-        let options = self.rules.options(&input, "<stdin>")?;
         let suppressions = Suppressions::new(&unit, None);
-        let mut reports = Vec::new();
+        let mut kernels = Vec::new();
         for name in &names {
             let progress = Progress::default();
-            if let Some(kernel) = kernels.kernel(name) {
-                let kernel = kernel.telling(&progress);
-                let start = Instant::now();
-                let run = || self.simulate(&kernel, file.as_ref());
-                let (mut report, written, explained) = watch(name, &progress, run)?;
-                report.weigh(&options.rules);
-                report.retain(|finding| !suppressions.silence(finding));
-                if !self.no_source {
-                    locate(&unit, &mut report.diagnostics);
+            let Some(kernel) = all.kernel(name) else { continue };
+            let kernel = kernel.telling(&progress);
+            let start = Instant::now();
+            let run = || self.simulate(&kernel, file.as_ref());
+            let (mut report, written, explained) = match watch(name, &progress, run) {
+                Ok(ran) => ran,
+                Err(SimulateError::Launch(error)) if are_several || names.len() > 1 => {
+                    let (path, kernel) = (path.clone(), demangled(name).into_owned());
+                    errors.push(SimulateError::LaunchOfSeveral { path, kernel, error }.into());
+                    continue;
                 }
-                reports.push(Simulated {
-                    report,
-                    written,
-                    explained,
-                    seconds: start.elapsed().as_secs_f64(),
-                });
+                Err(error) => return Err(error.into()),
+            };
+            report.weigh(&options.rules);
+            report.retain(|finding| !suppressions.silence(finding));
+            if !self.no_source {
+                locate(&unit, &mut report.diagnostics);
             }
+            let seconds = start.elapsed().as_secs_f64();
+            kernels.push(Simulated { explained, ..Simulated::new(report, written, seconds) });
         }
-        self.report(source, &reports, out)
-    }
-
-    /// Says how to get PTX from a file that is compiled to it.
-    fn refuse_sources(&self) -> Result<(), SimulateError> {
-        let extension = self.path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        let path = self.path.display().to_string();
-        let (language, help) = match extension {
-            "cu" | "cuh" => (
-                "CUDA C++",
-                format!(
-                    "compile it, then simulate the PTX: `nvcc -ptx -arch=sm_100a -lineinfo {path} -o {}`",
-                    self.path.with_extension("ptx").display()
-                ),
-            ),
-            "cubin" | "fatbin" => {
-                ("a binary", format!("get its PTX by `cuobjdump --dump-ptx {path}`, if it has any"))
-            }
-            "py" => (
-                "Python",
-                "simulate the PTX that its compiler writes, such as `kernel.asm[\"ptx\"]` of Triton"
-                    .to_owned(),
-            ),
-            _ => return Ok(()),
-        };
-        Err(SimulateError::NotPtx { path, language, help })
+        // Which lines they were compiled from is looked up for all kernels at once.
+        let found = kernels.iter().flat_map(|it| it.report.diagnostics.iter());
+        let sources = ptx_sources::find(Path::new(source.name()), found);
+        let checked = Checked { source, report: Report::default(), sources };
+        if kernels.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(SimulatedFile { checked, kernels }))
     }
 
     /// What the launch file and the options say, if anything.
@@ -402,18 +490,6 @@ impl Simulate {
         Ok((report, written, explained))
     }
 
-    fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
-        let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
-        let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
-        trace::render(source, reports, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
-        let records = reports.iter().filter_map(|it| it.report.record.as_ref());
-        let left_out: u64 = records.map(|record| record.left_out).sum();
-        if left_out > 0 {
-            let _ = writeln!(io::stderr(), "`{}` has no room for the last {left_out} events", path.display());
-        }
-        Ok(())
-    }
-
     /// The shape that options give to an assumed launch.
     fn shape(&self) -> LaunchFile {
         LaunchFile {
@@ -424,8 +500,17 @@ impl Simulate {
         }
     }
 
-    fn report(&self, source: Source, reports: &[Simulated], out: &mut dyn Write) -> miette::Result<Outcome> {
-        let any = |is_so: &dyn Fn(&KernelReport) -> bool| reports.iter().any(|it| is_so(&it.report));
+    /// Writes what became of the kernels where that is to go.
+    fn report(
+        &self,
+        files: Vec<SimulatedFile>,
+        look: render::Look,
+        trouble: bool,
+        out: &mut dyn Write,
+    ) -> miette::Result<Outcome> {
+        let any = |is_so: &dyn Fn(&KernelReport) -> bool| {
+            files.iter().flat_map(|file| &file.kernels).any(|it| is_so(&it.report))
+        };
         let is_wrong = |finding: &Diagnostic| finding.severity == Severity::Error;
         let outcome = if any(&|report| report.diagnostics.iter().any(is_wrong)) {
             Outcome::Findings
@@ -434,50 +519,88 @@ impl Simulate {
         } else {
             Outcome::Clean
         };
-        if let Some(path) = &self.trace {
-            Self::write_trace(path, &source, reports)?;
+        let is_clean = !any(&|report| report.verdict != Verdict::Clean);
+        if let (Some(path), Some(file)) = (&self.trace, files.first()) {
+            write_trace(path, &file.checked.source, &file.kernels)?;
         }
-        // Which lines they were compiled from is looked up for all kernels at once.
-        let all = reports.iter().flat_map(|it| it.report.diagnostics.iter());
-        let sources = ptx_sources::find(Path::new(source.name()), all);
-        let checked = Checked { source, report: Report::default(), sources };
         if let Some(path) = &self.output {
             let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
             let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
-            let written = self.render(checked, reports, false, &mut file).and_then(|()| file.flush());
+            let written = self.render(files, look, &mut file).and_then(|()| file.flush());
             written.map_err(unwritable)?;
-        } else {
+        } else if !(self.quiet && is_clean || files.is_empty() && trouble && !self.format.is_document()) {
             let color = use_color(io::stdout().is_terminal());
-            self.render(checked, reports, color, out).map_err(output_error)?;
+            self.render(files, render::Look { color, ..look }, out).map_err(output_error)?;
         }
         Ok(outcome)
     }
 
+    /// Programs get every finding, if the command line does not limit them.
     fn render(
         &self,
-        mut checked: Checked,
-        reports: &[Simulated],
-        color: bool,
+        mut files: Vec<SimulatedFile>,
+        look: render::Look,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        match self.format {
-            Format::Human => {
-                let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
-                render::human(checked, reports, color, picture, out)
-            }
-            Format::Json => render::json(&checked, reports, out),
-            Format::Concise
-            | Format::Sarif
-            | Format::Github
-            | Format::Gitlab
-            | Format::Junit
-            | Format::Rdjson => {
-                let all = reports.iter().flat_map(|it| it.report.diagnostics.iter().cloned());
-                checked.report.diagnostics = all.collect();
-                ptx_render::render(&[checked], self.format, color, out)
-            }
+        let color = look.color;
+        if self.format == Format::Human {
+            let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
+            return render::human(&mut files, render::Look { picture, ..look }, out);
         }
+        render::limit(&mut files, self.max_findings.unwrap_or(0));
+        if self.format == Format::Json {
+            return render::json(&files, out);
+        }
+        let checked = files.into_iter().map(|SimulatedFile { mut checked, kernels }| {
+            for Simulated { report, omitted, .. } in kernels {
+                checked.report.diagnostics.extend(report.diagnostics);
+                checked.report.omitted.extend(omitted);
+            }
+            checked
+        });
+        ptx_render::render(&checked.collect::<Vec<Checked>>(), self.format, color, out)
     }
+}
+
+/// Says how to get PTX from a file that is compiled to it.
+fn refuse_sources(path: &Path) -> Result<(), SimulateError> {
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let compiled = path.with_extension("ptx");
+    let path = path.display().to_string();
+    let (language, help) = match extension {
+        "cu" | "cuh" => (
+            "CUDA C++",
+            format!(
+                "compile it, then simulate the PTX: `nvcc -ptx -arch=sm_100a -lineinfo {path} -o {}`",
+                compiled.display()
+            ),
+        ),
+        "cubin" | "fatbin" => {
+            ("a binary", format!("get its PTX by `cuobjdump --dump-ptx {path}`, if it has any"))
+        }
+        "py" => (
+            "Python",
+            "simulate the PTX that its compiler writes, such as `kernel.asm[\"ptx\"]` of Triton".to_owned(),
+        ),
+        _ => return Ok(()),
+    };
+    Err(SimulateError::NotPtx { path, language, help })
+}
+
+fn write_trace(path: &Path, source: &Source, reports: &[Simulated]) -> Result<(), SimulateError> {
+    let unwritable = |error| SimulateError::Unwritable { path: path.display().to_string(), error };
+    let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
+    trace::render(source, reports, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
+    let records = reports.iter().filter_map(|it| it.report.record.as_ref());
+    let left_out: u64 = records.map(|record| record.left_out).sum();
+    if left_out > 0 {
+        let _ = writeln!(io::stderr(), "`{}` has no room for the last {left_out} events", path.display());
+    }
+    Ok(())
+}
+
+fn is_ptx(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ptx")
 }
 
 /// One cluster, or a range of them: `3`, `4..8`.

@@ -6,13 +6,12 @@ use std::io::{self, Write};
 
 use codespan_reporting::diagnostic::{self as codespan, LabelStyle};
 use codespan_reporting::term::{self, Chars, Config, DisplayStyle, Styles};
-use ptx_check::Report;
-use ptx_check::diagnostic::{Diagnostic, Label, Omitted, Severity};
+use ptx_check::diagnostic::{Code, Diagnostic, Label, Omitted, Severity};
 use ptx_check::source::{Source, Span};
 use ptx_check::syntax::threads;
 use ptx_check::words::plural;
 use ptx_sources::{Line, Role, Written};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::excerpt::Excerpts;
 use crate::shown::Shown;
@@ -48,12 +47,62 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
     Ok(())
 }
 
-/// Writes the findings in their source, and nothing else.
-pub(crate) fn findings(files: &[Checked], color: bool, out: &mut dyn Write) -> io::Result<()> {
-    emit(files, Style::Rich, color, out)
+/// Writes the findings in their source, and nothing else: of each rule at most `most`, if that is not 0. Returns how
+/// many different ones there are.
+pub(crate) fn findings(file: &Checked, most: usize, color: bool, out: &mut dyn Write) -> io::Result<usize> {
+    let mut shown = Shown::all(file);
+    let different = shown.len();
+    let omitted = limit(&mut shown, most, |shown| shown.finding);
+    emit_shown(file, (&shown, &omitted), Style::Rich, color, out)?;
+    Ok(different)
+}
+
+/// Leaves `most` findings of each rule; 0 leaves all. The others are counted.
+pub(crate) fn limit<T>(
+    findings: &mut Vec<T>,
+    most: usize,
+    finding: impl Fn(&T) -> &Diagnostic,
+) -> Vec<Omitted> {
+    let mut omitted: Vec<Omitted> = Vec::new();
+    if most == 0 {
+        return omitted;
+    }
+    let mut counts: FxHashMap<Code, usize> = FxHashMap::default();
+    findings.retain(|it| {
+        let &Diagnostic { code, severity, ptxas, .. } = finding(it);
+        let count = counts.entry(code).or_default();
+        *count += 1;
+        if *count > most {
+            match omitted.iter_mut().find(|it| it.code == code && it.severity == severity) {
+                Some(omitted) => omitted.count += 1,
+                None => {
+                    omitted.push(Omitted { code, severity, ptxas, count: 1, fixable: 0, unsafe_fixable: 0 })
+                }
+            }
+        }
+        *count <= most
+    });
+    omitted
 }
 
 fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        let shown = match style {
+            Style::Rich => Shown::all(file),
+            Style::Short => Shown::each(file),
+        };
+        emit_shown(file, (&shown, &file.report.omitted), style, color, out)?;
+    }
+    Ok(())
+}
+
+fn emit_shown(
+    file: &Checked,
+    (shown, omitted): (&[Shown<'_>], &[Omitted]),
+    style: Style,
+    color: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let config = Config {
         display_style: match style {
             Style::Rich => DisplayStyle::Rich,
@@ -64,31 +113,24 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
         ..Config::default()
     };
     let styles = Styles::default();
-    for file in files {
-        let shown = match style {
-            Style::Rich => Shown::all(file),
-            Style::Short => Shown::each(file),
-        };
-        let behind = omitted_behind(&file.report, &shown);
-        let write = |from: usize, shown: &[Shown<'_>]| -> io::Result<Vec<u8>> {
-            let mut text = Styled::new(color.then_some(&styles));
-            for (index, shown) in (from..).zip(shown) {
-                let (excerpts, diagnostic) = convert(file, shown, style);
-                term::emit_to_write_style(&mut text, &config, &excerpts, &diagnostic)
-                    .map_err(io::Error::other)?;
-                if let Some(omitted) = behind.get(&index) {
-                    if style == Style::Short {
-                        write!(text, "{}: ", file.source.name())?;
-                    }
-                    term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style))
-                        .map_err(io::Error::other)?;
+    let behind = omitted_behind(omitted, shown);
+    let write = |from: usize, shown: &[Shown<'_>]| -> io::Result<Vec<u8>> {
+        let mut text = Styled::new(color.then_some(&styles));
+        for (index, shown) in (from..).zip(shown) {
+            let (excerpts, diagnostic) = convert(file, shown, style);
+            term::emit_to_write_style(&mut text, &config, &excerpts, &diagnostic)
+                .map_err(io::Error::other)?;
+            if let Some(omitted) = behind.get(&index) {
+                if style == Style::Short {
+                    write!(text, "{}: ", file.source.name())?;
                 }
+                term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style))
+                    .map_err(io::Error::other)?;
             }
-            Ok(text.into_bytes())
-        };
-        in_pieces(&shown, write, out)?;
-    }
-    Ok(())
+        }
+        Ok(text.into_bytes())
+    };
+    in_pieces(shown, write, out)
 }
 
 /// Writes findings in their order, a piece at a time, side by side where there are several threads. `write` gets
@@ -113,8 +155,8 @@ fn in_pieces(
 }
 
 /// What is omitted, by the finding that it comes behind: the last of the same rule.
-fn omitted_behind(report: &Report, shown: &[Shown<'_>]) -> BTreeMap<usize, Omitted> {
-    let omitted = Omitted::by_code(&report.omitted).into_iter();
+fn omitted_behind(omitted: &[Omitted], shown: &[Shown<'_>]) -> BTreeMap<usize, Omitted> {
+    let omitted = Omitted::by_code(omitted).into_iter();
     let last = |code| shown.iter().rposition(|shown| shown.finding.code == code);
     omitted.filter_map(|omitted| Some((last(omitted.code)?, omitted))).collect()
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use ptx_check::Report;
 use ptx_check::analysis::description::{Description, Multiply, Word};
 use ptx_check::diagnostic::{Applicability, Diagnostic, Fix, Label, Omitted, Ptxas, Severity};
 use ptx_check::rules::Code;
@@ -54,7 +53,7 @@ pub(crate) struct Finding<'a> {
 
 /// Findings that are not among the diagnostics, because there are too many; the summary counts them.
 #[derive(Serialize)]
-struct OmittedFindings {
+pub(crate) struct OmittedFindings {
     code: Code,
     name: &'static str,
     severity: Severity,
@@ -170,7 +169,7 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
             .map(|file| File {
                 path: file.source.name(),
                 diagnostics: file.report.diagnostics.iter().map(|it| finding(file, it)).collect(),
-                omitted: omitted(&file.report),
+                omitted: omitted(&file.report.omitted),
                 descriptors: file
                     .report
                     .descriptors
@@ -184,9 +183,8 @@ pub fn render(files: &[Checked], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn omitted(report: &Report) -> Vec<OmittedFindings> {
-    let omitted = report.omitted.iter();
-    omitted
+pub(crate) fn omitted(all: &[Omitted]) -> Vec<OmittedFindings> {
+    all.iter()
         .map(|&Omitted { code, severity, ptxas, count, fixable, .. }| OmittedFindings {
             code,
             name: code.name(),

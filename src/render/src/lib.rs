@@ -18,6 +18,7 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod origin;
+mod pairs;
 mod place;
 pub mod rdjson;
 pub mod sarif;

@@ -2,7 +2,7 @@
 //!
 //! Errors come first, then warnings, then remarks, each in the order of the source. A line that was compiled
 //! more than once, as in an unrolled loop or in the instances of a template, has a mistake once: its copies are
-//! one finding here. Programs get each of them.
+//! one finding here. Programs get each of them. [`pairs`](crate::pairs) says what copies are in the findings of runs.
 
 use std::cmp::Reverse;
 
@@ -12,6 +12,7 @@ use ptx_sources::Line;
 use rustc_hash::FxHashMap;
 
 use crate::Checked;
+use crate::pairs::{Pairs, is_of_run};
 
 /// A finding, and those that say the same of other copies of its line.
 #[derive(Debug)]
@@ -27,8 +28,14 @@ impl<'a> Shown<'a> {
         order.sort_by_key(|finding| Reverse(finding.severity));
         let mut all: Vec<Self> = Vec::with_capacity(order.len());
         let mut copies = Copies::default();
+        let mut pairs = Pairs::default();
         for finding in order {
-            match copies.first(file, finding, all.len()) {
+            let first = if is_of_run(finding) {
+                pairs.first(&file.source, &file.report.diagnostics, finding, all.len())
+            } else {
+                copies.first(file, finding, all.len())
+            };
+            match first {
                 Some(first) => all[first].copies.push(finding),
                 None => all.push(Self { finding, copies: Vec::new() }),
             }
@@ -48,6 +55,18 @@ impl<'a> Shown<'a> {
         const NAMED: usize = 3;
         if self.copies.is_empty() {
             return None;
+        }
+        if is_of_run(self.finding) {
+            let what = match (self.finding.labels.is_empty(), self.copies.len()) {
+                (true, 1) => "instruction",
+                (true, _) => "instructions",
+                (false, 1) => "pair of instructions",
+                (false, _) => "pairs of instructions",
+            };
+            return Some(format!(
+                "and {} more {what} like this: `--format concise` shows each",
+                self.copies.len()
+            ));
         }
         let mut remark = format!("and {} more from this line", self.copies.len());
         let caller = |finding: &'a Diagnostic| Some(place(calls(finding)?.last()?));
@@ -103,7 +122,7 @@ struct Key<'a> {
 }
 
 /// A path, a line and a column.
-type Place<'a> = (&'a str, u32, Option<u32>);
+pub(crate) type Place<'a> = (&'a str, u32, Option<u32>);
 
 impl<'a> Copies<'a> {
     /// The first finding that this one is a copy of; it has number `next` if there is none.
@@ -139,7 +158,7 @@ fn calls(finding: &Diagnostic) -> Option<&[Frame]> {
     finding.primary.provenance.as_ref()?.frames.get(1..)
 }
 
-fn place(frame: &Frame) -> Place<'_> {
+pub(crate) fn place(frame: &Frame) -> Place<'_> {
     (&frame.path, frame.line, frame.column)
 }
 

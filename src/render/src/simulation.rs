@@ -3,15 +3,40 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use ptx_check::diagnostic::Omitted;
 use ptx_check::source::{Source, Span};
 use ptx_check::words::{demangled, plural};
 use ptx_simulation::array::OutFile;
-use ptx_simulation::{KernelReport, Output, Verdict};
+use ptx_simulation::{KernelReport, Output, Printed, Verdict};
 use serde::Serialize;
 
-use crate::json::{Finding, Place, finding};
+use crate::json::{self, Finding, OmittedFindings, Place, finding};
 use crate::origin::{Explained, ExplainedDocument};
 use crate::{Checked, human, timeline};
+
+/// A file with the kernels of it that were run.
+#[derive(Debug)]
+pub struct SimulatedFile {
+    /// The PTX, and the sources that it was compiled from. Its report is empty: the kernels have the findings.
+    pub checked: Checked,
+    /// The kernels, in the order of the file.
+    pub kernels: Vec<Simulated>,
+}
+
+/// What people want to see of runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// Whether to write with colours.
+    pub color: bool,
+    /// How to draw what happened, if that is wanted.
+    pub picture: Option<timeline::Look>,
+    /// How many findings of one rule in one kernel are shown at most; 0 shows all.
+    pub most: usize,
+    /// Whether nothing is said of kernels that are clean.
+    pub is_quiet: bool,
+    /// Whether kernels are named with their files, and a line of totals is written.
+    pub has_totals: bool,
+}
 
 /// A kernel that was run.
 #[derive(Debug)]
@@ -24,6 +49,15 @@ pub struct Simulated {
     pub explained: Option<Explained>,
     /// How long that took.
     pub seconds: f64,
+    /// Findings that are not among those of the report, because there are too many: see [`limit`].
+    pub omitted: Vec<Omitted>,
+}
+
+impl Simulated {
+    /// A kernel that was run for so many seconds, with the files that it wrote.
+    pub fn new(report: KernelReport, written: Vec<Written>, seconds: f64) -> Self {
+        Self { report, written, explained: None, seconds, omitted: Vec::new() }
+    }
 }
 
 /// A file that got what a buffer holds.
@@ -90,15 +124,39 @@ struct KernelDocument<'a> {
     kernel: &'a str,
     /// What it is called in its source.
     name: Cow<'a, str>,
+    /// The file that it is in.
+    path: &'a str,
     verdict: Verdict,
     reasons: Vec<ReasonDocument<'a>>,
     assumed: &'a [String],
     diagnostics: Vec<Finding<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<OmittedFindings>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<PrintedDocument<'a>>,
+    /// Calls that are not among these.
+    #[serde(skip_serializing_if = "is_zero")]
+    unprinted: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     outputs: Vec<OutputDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<ExplainedDocument<'a>>,
     statistics: Statistics,
+}
+
+/// What a thread printed by one call.
+#[derive(Serialize)]
+struct PrintedDocument<'a> {
+    text: &'a str,
+    cta: [u32; 3],
+    thread: [u32; 3],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<Place>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize)]
@@ -131,81 +189,158 @@ struct Statistics {
 }
 
 /// Writes findings and verdicts for people, in the source that is checked, and what happened if a picture is wanted.
+/// Copies of a finding are shown once: see `pairs`.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn human(
-    mut checked: Checked,
-    simulated: &[Simulated],
-    color: bool,
-    picture: Option<timeline::Look>,
+pub fn human(files: &mut [SimulatedFile], look: Look, out: &mut dyn Write) -> io::Result<()> {
+    for file in &mut *files {
+        let SimulatedFile { checked, kernels } = file;
+        let prefix = if look.has_totals { format!("{}: ", checked.source.name()) } else { String::new() };
+        for kernel in &*kernels {
+            if !(look.is_quiet && kernel.report.verdict == Verdict::Clean) {
+                human_kernel(checked, kernel, &prefix, look, out)?;
+            }
+        }
+        checked.report.diagnostics.clear();
+    }
+    if look.has_totals { writeln!(out, "{}", totals(files)) } else { Ok(()) }
+}
+
+/// The verdicts of several files, in a line.
+fn totals(files: &[SimulatedFile]) -> String {
+    let verdicts = || files.iter().flat_map(|file| &file.kernels).map(|it| it.report.verdict);
+    let counts = [
+        (Verdict::Findings, "with findings"),
+        (Verdict::Incomplete, "incomplete"),
+        (Verdict::Clean, "clean"),
+    ];
+    let counts = counts.map(|(verdict, words)| (verdicts().filter(|it| *it == verdict).count(), words));
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    let kernels = plural(verdicts().count(), "kernel");
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    format!("{} simulated, {kernels}{counts}", plural(files.len(), "file"))
+}
+
+fn human_kernel(
+    checked: &mut Checked,
+    Simulated { report, written, explained, seconds, .. }: &Simulated,
+    prefix: &str,
+    look: Look,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for Simulated { report, written, explained, seconds } in simulated {
-        checked.report.diagnostics.clone_from(&report.diagnostics);
-        human::findings(std::slice::from_ref(&checked), color, out)?;
-        let verdict = match report.verdict {
-            Verdict::Clean => "clean".to_owned(),
-            Verdict::Incomplete => "incomplete".to_owned(),
-            Verdict::Findings => plural(report.diagnostics.len(), "finding"),
-        };
-        let clusters =
-            if report.clusters > 1 { format!("{} clusters, ", report.clusters) } else { String::new() };
-        writeln!(
-            out,
-            "{}: {verdict} ({clusters}{} warp instructions, {seconds:.2} s)",
-            demangled(&report.kernel),
-            report.warp_instructions
-        )?;
-        for (index, reason) in report.reasons.iter().enumerate() {
-            let text = &reason.text;
-            match reason.span {
-                Some(span) => {
-                    let at = checked.source.position(span.start);
-                    writeln!(
-                        out,
-                        "  not judged further: {text}, at {}:{}:{}",
-                        checked.source.name(),
-                        at.line,
-                        at.column
-                    )?;
-                }
-                None => writeln!(out, "  not judged further: {text}")?,
+    checked.report.diagnostics.clone_from(&report.diagnostics);
+    let different = human::findings(checked, look.most, look.color, out)?;
+    let verdict = match report.verdict {
+        Verdict::Clean => "clean".to_owned(),
+        Verdict::Incomplete => "incomplete".to_owned(),
+        Verdict::Findings => plural(different, "finding"),
+    };
+    let alike = match report.diagnostics.len() - different {
+        0 => String::new(),
+        more => format!(" and {more} more like {}", if different == 1 { "it" } else { "them" }),
+    };
+    let clusters =
+        if report.clusters > 1 { format!("{} clusters, ", report.clusters) } else { String::new() };
+    writeln!(
+        out,
+        "{prefix}{}: {verdict}{alike} ({clusters}{} warp instructions, {seconds:.2} s)",
+        demangled(&report.kernel),
+        report.warp_instructions
+    )?;
+    for (index, reason) in report.reasons.iter().enumerate() {
+        let text = &reason.text;
+        match reason.span {
+            Some(span) => {
+                let at = checked.source.position(span.start);
+                writeln!(
+                    out,
+                    "  not judged further: {text}, at {}:{}:{}",
+                    checked.source.name(),
+                    at.line,
+                    at.column
+                )?;
             }
-            // Once for all reasons that it answers.
-            if let Some(help) = &reason.help
-                && report.reasons.iter().skip(index + 1).all(|next| next.help != reason.help)
-            {
-                writeln!(out, "    help: {help}")?;
-            }
+            None => writeln!(out, "  not judged further: {text}")?,
         }
-        for assumed in &report.assumed {
-            writeln!(out, "  assumed: {assumed}")?;
-        }
-        for written in written {
-            writeln!(out, "  wrote: {}", written.sentence(&checked.source))?;
-        }
-        if let Some(explained) = explained {
-            explained.human(&checked.source, out)?;
-        }
-        if let (Some(look), Some(record)) = (picture, &report.record) {
-            writeln!(out)?;
-            timeline::render(&checked.source, record, look, out)?;
+        // Once for all reasons that it answers.
+        if let Some(help) = &reason.help
+            && report.reasons.iter().skip(index + 1).all(|next| next.help != reason.help)
+        {
+            writeln!(out, "    help: {help}")?;
         }
     }
+    print(report, out)?;
+    for assumed in &report.assumed {
+        writeln!(out, "  assumed: {assumed}")?;
+    }
+    for written in written {
+        writeln!(out, "  wrote: {}", written.sentence(&checked.source))?;
+    }
+    if let Some(explained) = explained {
+        explained.human(&checked.source, out)?;
+    }
+    if let (Some(look), Some(record)) = (look.picture, &report.record) {
+        writeln!(out)?;
+        timeline::render(&checked.source, record, look, out)?;
+    }
     Ok(())
+}
+
+/// Writes what threads printed, the first lines of it.
+fn print(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
+    /// More lines are for programs.
+    const MOST_LINES: usize = 50;
+    if report.printed.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  printed:")?;
+    let all: String = report.printed.iter().map(|it| it.text.as_str()).collect();
+    // All threads of a warp often print the same.
+    let lines: Vec<&str> = all.lines().collect();
+    let lines: Vec<&[&str]> = lines.chunk_by(|one, next| one == next).collect();
+    for same in lines.iter().take(MOST_LINES) {
+        // A terminal must not obey what a kernel prints.
+        let safe = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+        let line: String = same[0].chars().map(safe).collect();
+        let times = if same.len() > 1 { format!(" ({} times)", same.len()) } else { String::new() };
+        writeln!(out, "    {line}{times}")?;
+    }
+    match lines.iter().skip(MOST_LINES).map(|same| same.len()).sum::<usize>() {
+        0 => {}
+        1 => writeln!(out, "    and 1 more line: `--format json` has it")?,
+        lines => writeln!(out, "    and {lines} more lines: `--format json` has them")?,
+    }
+    match report.unprinted {
+        0 => Ok(()),
+        1 => writeln!(out, "    and 1 more call of `printf`"),
+        calls => writeln!(out, "    and {calls} more calls of `printf`"),
+    }
+}
+
+/// Leaves `most` findings of each rule in each kernel for programs to see; 0 leaves all. The others are counted.
+pub fn limit(files: &mut [SimulatedFile], most: usize) {
+    for kernel in files.iter_mut().flat_map(|file| &mut file.kernels) {
+        let report = &mut kernel.report;
+        kernel.omitted = human::limit(&mut report.diagnostics, most, |it| it);
+    }
 }
 
 /// Writes one document for programs.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> io::Result<()> {
-    let kernels = simulated
-        .iter()
-        .map(|Simulated { report, written, explained, seconds }| KernelDocument {
+pub fn json(files: &[SimulatedFile], out: &mut dyn Write) -> io::Result<()> {
+    let all = files.iter().flat_map(|file| file.kernels.iter().map(|kernel| (&file.checked, kernel)));
+    let kernels = all
+        .map(|(checked, Simulated { report, written, explained, seconds, omitted })| KernelDocument {
             kernel: &report.kernel,
             name: demangled(&report.kernel),
+            path: checked.source.name(),
             verdict: report.verdict,
             reasons: report
                 .reasons
@@ -218,6 +353,18 @@ pub fn json(checked: &Checked, simulated: &[Simulated], out: &mut dyn Write) -> 
                 .collect(),
             assumed: &report.assumed,
             diagnostics: report.diagnostics.iter().map(|it| finding(checked, it)).collect(),
+            omitted: json::omitted(omitted),
+            printed: report
+                .printed
+                .iter()
+                .map(|Printed { text, span, cta, thread }| PrintedDocument {
+                    text,
+                    cta: *cta,
+                    thread: *thread,
+                    span: span.map(|span| Place::new(&checked.source, span)),
+                })
+                .collect(),
+            unprinted: report.unprinted,
             outputs: written
                 .iter()
                 .map(|it| OutputDocument {

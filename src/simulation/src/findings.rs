@@ -1,5 +1,7 @@
 //! What the machine finds.
 
+use std::borrow::Cow;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
@@ -54,6 +56,8 @@ pub(crate) struct Finding {
     pub(crate) bytes: Option<(u32, u32)>,
     pub(crate) labels: Vec<(u32, String)>,
     pub(crate) note: Option<String>,
+    /// What to write.
+    pub(crate) help: Option<Cow<'static, str>>,
     /// Why it may be due to what is assumed.
     pub(crate) doubt: Option<Doubt>,
     /// The mbarrier whose phase all remaining warps wait for in the end, if every warp whose path depends on an assumed value
@@ -84,6 +88,7 @@ impl Finding {
             bytes: None,
             labels: Vec::new(),
             note: None,
+            help: None,
             doubt: None,
             awaited: None,
             is_cause: false,
@@ -121,6 +126,12 @@ impl Finding {
     }
 
     #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<Cow<'static, str>>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    #[must_use]
     pub(crate) fn awaiting(mut self, awaited: Option<Awaited>) -> Self {
         self.awaited = awaited;
         self
@@ -141,6 +152,9 @@ impl Finding {
         }
         if let Some(note) = self.note {
             diagnostic = diagnostic.note(note);
+        }
+        if let Some(help) = self.help {
+            diagnostic = diagnostic.help(help);
         }
         diagnostic
     }

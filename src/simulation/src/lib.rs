@@ -27,6 +27,7 @@ pub mod array;
 mod assumed;
 mod clock;
 mod findings;
+mod format;
 mod grid;
 pub mod launch;
 mod machine;
@@ -48,7 +49,7 @@ use program::{Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
 use ptx_ir as ir;
-pub use report::{KernelReport, Output, Progress, Reason, TriedLaunch, Verdict};
+pub use report::{KernelReport, Output, Printed, Progress, Reason, TriedLaunch, Verdict};
 use resolve::environment::Environment;
 use resolve::unit::Unit;
 

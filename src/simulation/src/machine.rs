@@ -21,6 +21,7 @@ mod cells;
 mod cta_barrier;
 mod deadlock;
 mod descriptors;
+mod early;
 mod extents;
 mod global_races;
 mod influence;
@@ -33,6 +34,7 @@ mod operation;
 mod order;
 mod phases;
 mod places;
+mod printing;
 mod product;
 mod races;
 mod recording;
@@ -52,13 +54,14 @@ pub(crate) use self::global_races::Between;
 pub(crate) use self::memory::{Buffer, Bytes, Contents, Fill, Global};
 pub(crate) use self::observed::{BoxSize, BoxSizes};
 use self::operation::Operation;
+pub(crate) use self::printing::{Print, Prints};
 use self::tensor::TensorMemory;
 use self::warp::{Strand, Wait, Warp};
 use super::arithmetic::Lanes;
 use super::assumed::Assumption;
 use super::clock::{Agent, Clock};
 use super::findings::{self, Finding};
-use super::program::{Action, Fixed, NOWHERE, Program, windows};
+use super::program::{Fixed, NOWHERE, Program, windows};
 use super::provenance::Trace;
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
@@ -77,6 +80,24 @@ pub(crate) struct Shape {
     pub(crate) dynamic_shared: u32,
     /// Registers of each thread at its start.
     pub(crate) registers: u32,
+}
+
+impl Shape {
+    /// The index of the cluster in the grid, and of one of its CTAs in it.
+    fn position(&self, rank: u32) -> ([u32; 3], [u32; 3]) {
+        let Self { grid, cluster, index, .. } = *self;
+        let clusters: [u32; 3] = std::array::from_fn(|axis| (grid[axis] / cluster[axis].max(1)).max(1));
+        let place = |index: u32, size: [u32; 3]| {
+            [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+        };
+        (place(index, clusters), place(rank, cluster))
+    }
+
+    /// The index of a CTA of the cluster in the grid.
+    fn cta(&self, rank: u32) -> [u32; 3] {
+        let (cluster, within) = self.position(rank);
+        std::array::from_fn(|axis| cluster[axis] * self.cluster[axis] + within[axis])
+    }
 }
 
 /// How a run goes.
@@ -135,6 +156,7 @@ pub(crate) struct Outcome {
     /// The words of the parameters that choose the ways of threads.
     pub(crate) leading: BTreeSet<u64>,
     pub(crate) global: Global,
+    pub(crate) prints: Prints,
     pub(crate) record: Option<Record>,
 }
 
@@ -261,6 +283,7 @@ pub(crate) struct Machine<'p> {
     executed: u64,
     performed: u64,
     findings: Vec<Finding>,
+    prints: Prints,
     reported: FxHashSet<(Code, u32, u32, u32)>,
     assumed: Vec<(u32, &'static str)>,
     addressed_ctas: u32,
@@ -380,6 +403,7 @@ impl<'p> Machine<'p> {
             executed: 0,
             performed: 0,
             findings: Vec::new(),
+            prints: Prints::default(),
             reported: FxHashSet::default(),
             assumed: Vec::new(),
             addressed_ctas: 0,
@@ -431,13 +455,9 @@ impl<'p> Machine<'p> {
     }
 
     fn add_cta(&mut self, rank: u32, threads: u32) {
-        let Shape { grid, cluster, index, registers, .. } = self.shape;
-        let clusters: [u32; 3] = std::array::from_fn(|axis| (grid[axis] / cluster[axis].max(1)).max(1));
-        let place = |index: u32, size: [u32; 3]| {
-            [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
-        };
-        let (cluster_id, within) = (place(index, clusters), place(rank, cluster));
-        let id = std::array::from_fn(|axis| cluster_id[axis] * cluster[axis] + within[axis]);
+        let registers = self.shape.registers;
+        let (cluster_id, within) = self.shape.position(rank);
+        let id = self.shape.cta(rank);
         let warps = threads.div_ceil(32);
         self.ctas.push(Cta {
             shared: Bytes::new(self.shared_bytes as usize),
@@ -480,6 +500,7 @@ impl<'p> Machine<'p> {
                 cluster_arrived: 0,
                 cluster_generation: 0,
                 unsynchronised: unsynchronised::Unsynchronised::default(),
+                arrivals: early::Arrivals::default(),
                 copies: bulk::Copies::default(),
                 tensor: tensor::Pending::default(),
                 register_count: registers,
@@ -596,6 +617,7 @@ impl<'p> Machine<'p> {
             leading: self.influence.map_or_else(BTreeSet::new, |influence| influence.leading()),
             extents,
             global: self.global,
+            prints: self.prints,
         }
     }
 
@@ -680,8 +702,7 @@ impl<'p> Machine<'p> {
     /// Threads cannot go on, as the machine does not know what they do. What others do until they wait for them
     /// may show why: what is not known may be so because nobody waited for it.
     fn go_on_without(&mut self, index: usize, stop: Stop) -> Result<(), Stop> {
-        let is_trap =
-            self.program.steps.get(stop.step as usize).is_some_and(|it| matches!(it.action, Action::Trap));
+        let is_trap = self.program.steps.get(stop.step as usize).is_some_and(|it| it.action.traps());
         let Some(strand) = self.strands.get_mut(index).filter(|_| !is_trap) else { return Err(stop) };
         strand.wait = Wait::Unknown;
         if self.is_exhausted() {

@@ -326,6 +326,15 @@ pub(crate) enum Action {
         results: Slice,
         arguments: Slice,
     },
+    /// `vprintf`: what it is passed, and where the number of arguments goes.
+    Print {
+        results: Slice,
+        arguments: Slice,
+    },
+    /// `__assertfail`: a trap that says why.
+    Assert {
+        arguments: Slice,
+    },
     Return,
     Exit,
     Trap,
@@ -455,6 +464,13 @@ pub(crate) enum Action {
     Tensor(Box<Tensor>),
     /// What the machine does not know; the text says what.
     Unknown(u32),
+}
+
+impl Action {
+    /// Whether it ends the kernel with an error.
+    pub(crate) const fn traps(&self) -> bool {
+        matches!(self, Self::Trap | Self::Assert { .. })
+    }
 }
 
 /// How much `cp.async` reads of what it writes; the rest is zeros.

@@ -57,6 +57,14 @@ impl Kernel<'_> {
                     "change the value in the launch file that the kernel refuses".to_owned()
                 },
             ),
+            _ if raw.starts_with("assertion ") => (
+                raw.to_owned(),
+                if is_assumed {
+                    self.how_to_launch()
+                } else {
+                    "change the value in the launch file that the kernel refuses".to_owned()
+                },
+            ),
             "it depends on a value that is not known whether this is executed" => {
                 ("whether this instruction is executed depends on an unknown value".to_owned(), unknown())
             }

@@ -58,9 +58,30 @@ pub struct KernelReport {
     pub operations: u64,
     /// What the buffers of the launch hold in the end, of those that it writes to files.
     pub outputs: Vec<Output>,
+    /// What threads printed by `printf`, in the order of the run: at most 1000 calls, and 64 KiB from a cluster. Under
+    /// assumed launches, that is of one of them; under several schedules, of the first.
+    pub printed: Vec<Printed>,
+    /// Calls of `printf` that are not among these.
+    pub unprinted: u64,
     /// What happened, if that was wanted.
     pub record: Option<Record>,
 }
+
+/// What a thread printed by one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The text; what is not known is a `?` in it. A line may have several calls.
+    pub text: String,
+    /// The call.
+    pub span: Option<Span>,
+    /// The index of the CTA in the grid.
+    pub cta: [u32; 3],
+    /// The index of the thread in the CTA.
+    pub thread: [u32; 3],
+}
+
+/// Calls of `printf` that are kept.
+pub(super) const MOST_PRINTS: usize = 1000;
 
 /// A launch that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +131,9 @@ impl KernelReport {
                 self.diagnostics.push(finding);
             }
         }
+        let room = if self.unprinted > 0 { 0 } else { MOST_PRINTS.saturating_sub(self.printed.len()) };
+        self.unprinted += report.unprinted + report.printed.len().saturating_sub(room) as u64;
+        self.printed.extend(report.printed.into_iter().take(room));
         for reason in report.reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);

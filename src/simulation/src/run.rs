@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
 use super::machine::{
-    BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Shape,
+    BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Print, Shape,
 };
-use super::program::{self, Action};
-use super::report::verdict;
+use super::program;
+use super::report::{Printed, verdict};
 use super::{Checks, Kernel, KernelReport, Output, Reason, Settings, Verdict};
 use crate::diagnostic::Diagnostic;
 
@@ -210,7 +210,7 @@ impl Kernel<'_> {
         let (diagnostics, shown): (Vec<Diagnostic>, Vec<Shown>) = found.into_iter().unzip();
         let span = |step: u32| program.spans.get(step as usize).copied();
         let traps = outcome.stop.as_ref().is_some_and(|stop| {
-            program.steps.get(stop.step as usize).is_some_and(|step| matches!(step.action, Action::Trap))
+            program.steps.get(stop.step as usize).is_some_and(|step| step.action.traps())
         });
         let reasons: Vec<Reason> = outcome
             .stop
@@ -235,6 +235,13 @@ impl Kernel<'_> {
             warp_instructions: outcome.executed,
             operations: outcome.performed,
             outputs: Vec::new(),
+            unprinted: outcome.prints.others,
+            printed: outcome
+                .prints
+                .kept
+                .into_iter()
+                .map(|Print { text, step, cta, thread }| Printed { text, span: span(step), cta, thread })
+                .collect(),
             record: outcome.record,
         };
         let (is_exhausted, addressed_ctas) = (outcome.is_exhausted, outcome.addressed_ctas);
@@ -268,6 +275,8 @@ impl Kernel<'_> {
             warp_instructions: 0,
             operations: 0,
             outputs: Vec::new(),
+            printed: Vec::new(),
+            unprinted: 0,
             record: None,
         }
     }

@@ -271,9 +271,12 @@ impl Machine<'_> {
                     }
                     arrived.join_executed(&clock);
                 }
+                let tick = event.tick;
                 self.arrive(number, count, event);
-                self.warps[warp].clock = clock;
-                self.warps[warp].clock.advance(agent);
+                let it = &mut self.warps[warp];
+                it.clock = clock;
+                it.clock.advance(agent);
+                it.arrivals.add(tick, strand.step, (it.tensor.loaded, it.tensor.stored));
                 if state != Operand::Sink {
                     self.set_all(strand, state, 1 << lane, before);
                 }

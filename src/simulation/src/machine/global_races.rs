@@ -148,7 +148,8 @@ impl Machine<'_> {
         }
         for (own, other, at) in found {
             let place = self.global_name(at);
-            self.race(own, Conflict::Race(other), Code::GlobalMemoryRace, &place);
+            let clock = self.warps[strand.warp as usize].clock.clone();
+            self.race(own, (Conflict::Race(other), &clock), Code::GlobalMemoryRace, &place);
         }
         for (other, at) in others {
             self.race_between(&access, &other, at);

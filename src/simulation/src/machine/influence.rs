@@ -132,6 +132,7 @@ pub(super) fn concerns_others(action: &Action) -> bool {
             | Action::Branch { .. }
             | Action::IndexedBranch { .. }
             | Action::Call { .. }
+            | Action::Print { .. }
             | Action::Return
             | Action::Fence(_)
     )

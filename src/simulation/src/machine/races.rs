@@ -20,9 +20,11 @@ const LARGE: u32 = 256;
 pub(super) const MANY: &str = "several threads of a warp issue the same operation of the tensor core: each of them \
                                starts one, and a commit tracks those of its own thread only";
 
-/// What orders the stores of the other lanes.
+/// What an arrival of one lane does not order.
 const OTHER_LANES: &str = "an arrival does not release what the other lanes of its warp have stored since they last \
-                           synchronised; put `bar.warp.sync` between, as `elect.sync` orders no memory";
+                           synchronised, and `elect.sync` orders no memory";
+/// What orders the stores of the other lanes.
+const SYNCHRONISE_LANES: &str = "put `bar.warp.sync` between the stores and the arrival";
 
 impl Machine<'_> {
     /// An access of threads.
@@ -132,7 +134,7 @@ impl Machine<'_> {
         let (number, conflicts) = (visit.number, visit.conflicts);
         for (conflict, (cta, offset)) in conflicts {
             let place = self.place_name(cta, offset);
-            self.race(number, conflict, Code::SharedMemoryRace, &place);
+            self.race(number, (conflict, &operation.clock), Code::SharedMemoryRace, &place);
         }
     }
 
@@ -169,12 +171,12 @@ impl Machine<'_> {
         let (number, conflicts) = (visit.number, visit.conflicts);
         for (conflict, (cta, offset)) in conflicts {
             let place = self.place_name(cta, offset);
-            self.race(number, conflict, Code::SharedMemoryRace, &place);
+            self.race(number, (conflict, clock), Code::SharedMemoryRace, &place);
         }
     }
 
-    /// Reports two accesses that conflict.
-    pub(super) fn race(&mut self, own: u32, conflict: Conflict, code: Code, place: &str) {
+    /// Reports two accesses that conflict; `clock` is what the second one is ordered after.
+    pub(super) fn race(&mut self, own: u32, (conflict, clock): (Conflict, &Clock), code: Code, place: &str) {
         let (code, other) = match conflict {
             Conflict::Race(other) => (code, other),
             Conflict::Proxy(other) => (Code::ProxyFenceMissing, other),
@@ -212,7 +214,10 @@ impl Machine<'_> {
                     *arrival,
                     "one thread of that warp arrives here, and releases what it has stored itself",
                 )
-                .note(OTHER_LANES);
+                .note(OTHER_LANES)
+                .help(SYNCHRONISE_LANES);
+        } else if let Conflict::Race(_) = conflict {
+            finding = self.handed_over_early(finding, (&own, &other), clock);
         }
         // Only the fence is missing where something orders them.
         let doubt = match code {

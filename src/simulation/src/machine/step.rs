@@ -136,6 +136,11 @@ impl Machine<'_> {
                 Ok(if strand.mask == 0 { Flow::Jumped } else { Flow::Next })
             }
             Action::Trap => Err(Self::stop(strand, "the kernel traps")),
+            Action::Print { results, arguments } => {
+                self.print(strand, (*results, *arguments), active);
+                Ok(Flow::Next)
+            }
+            Action::Assert { arguments } => Err(self.fail_assertion(strand, *arguments, active)),
             Action::Load(access) => self.load(strand, access, active),
             Action::Store(access) => {
                 self.store(strand, access, active)?;

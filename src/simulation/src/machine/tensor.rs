@@ -64,8 +64,8 @@ pub(super) struct Pending {
     pub(super) queues: Vec<(u32, u32)>,
     /// The agents that load and store for the warp, and how far they are.
     agents: Option<(Agent, Agent)>,
-    loaded: u32,
-    stored: u32,
+    pub(super) loaded: u32,
+    pub(super) stored: u32,
     /// By register: which load it comes from; 0 for none.
     registers: Vec<u32>,
 }
@@ -669,7 +669,7 @@ impl Machine<'_> {
             } else {
                 format!("column {column} of Tensor Memory")
             };
-            self.race(number, conflict, Code::TensorMemoryRace, &place);
+            self.race(number, (conflict, &clock), Code::TensorMemoryRace, &place);
         }
         self.history.access(number).does.map_or(0, |it| it.follows)
     }

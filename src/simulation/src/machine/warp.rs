@@ -44,6 +44,7 @@ pub(super) struct Warp {
     pub(super) cluster_arrived: u32,
     pub(super) cluster_generation: u64,
     pub(super) unsynchronised: super::unsynchronised::Unsynchronised,
+    pub(super) arrivals: super::early::Arrivals,
     /// Copies of the CTA's threads, see [`super::bulk`].
     pub(super) copies: super::bulk::Copies,
     pub(super) tensor: super::tensor::Pending,

@@ -1,6 +1,6 @@
 //! The operands of an instruction, by the names that the table has for them.
 
-use super::lower::{Filled, Lowering};
+use super::lower::{Filled, Lowering, RuntimeFunction};
 use super::variables::Storage;
 use super::{
     Access, Action, Address, Bulk, Callee, Mbarrier, MbarrierKind, Operand, Passed, ProxyFence, Read, Slice,
@@ -100,6 +100,7 @@ impl Operands<'_, '_> {
     pub(super) fn call(&mut self) -> Result<Action, String> {
         let missing = || "an operand that is not understood".to_owned();
         let (mut results, mut arguments, mut callee) = (Vec::new(), Vec::new(), None);
+        let mut runtime = None;
         for Filled { slot, index } in self.filled {
             match slot.role {
                 Role::Results => results = self.passed(*index).ok_or_else(missing)?,
@@ -108,8 +109,11 @@ impl Operands<'_, '_> {
                     callee = Some(match self.lowering.unit.symbols.operand(*index) {
                         Resolution::Symbol(id) => match self.lowering.unit.symbols.symbol(id).kind {
                             SymbolKind::Function { function } => {
-                                let number = self.lowering.function_number(function);
-                                Callee::Known(number.ok_or("the function has no body here")?)
+                                let Some(number) = self.lowering.function_number(function) else {
+                                    runtime = Some(self.lowering.runtime_function(function)?);
+                                    continue;
+                                };
+                                Callee::Known(number)
                             }
                             _ => return Err(missing()),
                         },
@@ -121,8 +125,13 @@ impl Operands<'_, '_> {
                 _ => {}
             }
         }
-        let callee = callee.ok_or_else(missing)?;
         let (results, arguments) = (self.lowering.passed(&results), self.lowering.passed(&arguments));
+        match runtime {
+            Some(RuntimeFunction::Print) => return Ok(Action::Print { results, arguments }),
+            Some(RuntimeFunction::AssertFail) => return Ok(Action::Assert { arguments }),
+            None => {}
+        }
+        let callee = callee.ok_or_else(missing)?;
         Ok(Action::Call { callee, results, arguments })
     }
 

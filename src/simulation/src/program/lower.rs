@@ -124,6 +124,15 @@ pub(super) struct Lowering<'a> {
     pub(super) tensor: FxHashMap<u32, Decoded<'a>>,
 }
 
+/// A function that CUDA has for every module.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RuntimeFunction {
+    /// `int vprintf(const char *format, void *arguments)`
+    Print,
+    /// `void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t charsize)`
+    AssertFail,
+}
+
 /// Where a step jumps to.
 #[derive(Clone, Copy)]
 enum Jump {
@@ -155,6 +164,16 @@ impl<'a> Lowering<'a> {
         self.numbers.insert(function, number);
         self.waiting.push_back(function);
         Some(number)
+    }
+
+    /// What a function without a body is, if CUDA has it for every module.
+    pub(super) fn runtime_function(&self, function: u32) -> Result<RuntimeFunction, String> {
+        let name = self.unit.source.slice(self.unit.module.functions[function as usize].name);
+        match name {
+            "vprintf" => Ok(RuntimeFunction::Print),
+            "__assertfail" => Ok(RuntimeFunction::AssertFail),
+            _ => Err("the function has no body here".to_owned()),
+        }
     }
 
     fn function(&mut self, function: u32) {

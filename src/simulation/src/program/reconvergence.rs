@@ -84,7 +84,9 @@ impl Blocks {
                     }
                     starts.push(index + 1);
                 }
-                Action::Return | Action::Exit | Action::Trap => starts.push(index + 1),
+                Action::Return | Action::Exit | Action::Trap | Action::Assert { .. } => {
+                    starts.push(index + 1)
+                }
                 _ => {}
             }
         }
@@ -121,7 +123,7 @@ impl Blocks {
                     (guarded, false)
                 }
                 Action::Return | Action::Exit => (guarded, true),
-                Action::Trap => (guarded, false),
+                Action::Trap | Action::Assert { .. } => (guarded, false),
                 _ => (true, false),
             };
             if falls {

@@ -168,6 +168,8 @@ impl Reader<'_> {
             | Action::Nothing
             | Action::Branch { .. }
             | Action::Call { callee: Callee::Known(_), .. }
+            | Action::Print { .. }
+            | Action::Assert { .. }
             | Action::Return
             | Action::Exit
             | Action::Trap
