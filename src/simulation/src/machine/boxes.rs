@@ -5,6 +5,7 @@ use super::memory::Contents;
 use super::operation::Operation;
 use super::reduction::{Unit, reduced};
 use super::warp::Strand;
+use crate::Checks;
 use crate::addresses::{Element, Im2col, Piece, Swizzle, Tile};
 use crate::diagnostic::Code;
 use crate::findings::Finding;
@@ -150,6 +151,19 @@ impl Boxed {
         });
     }
 
+    /// The bytes of the tensor that are in the box, row by row.
+    fn global_pieces(&self) -> Vec<(u64, u32)> {
+        let mut all: Vec<(u64, u32)> = Vec::new();
+        self.each(0, |global, _, bytes| {
+            let Some(at) = global else { return };
+            match all.last_mut() {
+                Some((start, len)) if *start + u64::from(*len) == at => *len += bytes,
+                _ => all.push((at, bytes)),
+            }
+        });
+        all
+    }
+
     /// Coordinates: as many as it has.
     fn rank(&self) -> usize {
         match &self.form {
@@ -258,6 +272,15 @@ impl Machine<'_> {
         });
     }
 
+    /// Whether some of the bytes of a box in shared memory are not known.
+    fn is_partly_unknown(&self, boxed: &Boxed, (cta, offset): (u32, u32)) -> bool {
+        let shared = &self.ctas[cta as usize].shared;
+        boxed
+            .intervals(offset)
+            .iter()
+            .any(|(at, bytes)| shared.known((*at).into(), *bytes as usize).is_none())
+    }
+
     /// A tensor copy takes effect in memory.
     pub(super) fn move_box(
         &mut self,
@@ -267,6 +290,7 @@ impl Machine<'_> {
         reduces: Reduces,
     ) {
         self.global.step = operation.step;
+        let changes = self.global.changes();
         for place in places {
             if self.trace.is_some() {
                 self.trace_box(operation, boxed, *place, (loads, reduces));
@@ -277,6 +301,12 @@ impl Machine<'_> {
             } else {
                 self.put(boxed, *place, reduces);
             }
+        }
+        if self.checks == Checks::All && !self.is_assumed {
+            let pieces = boxed.global_pieces();
+            let is_unknown = places.first().is_some_and(|place| self.is_partly_unknown(boxed, *place));
+            let keeps = !loads && self.global.changes() == changes;
+            self.touch_global_by(operation, &pieces, (!loads, keeps, is_unknown), reduces.is_some());
         }
     }
 }

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::Machine;
+use super::operation::Operation;
 use super::places::Place;
 use super::warp::Strand;
 use crate::Checks;
@@ -89,7 +90,7 @@ pub(super) struct Known {
 }
 
 impl Machine<'_> {
-    /// Threads access global memory.
+    /// Threads access global memory. `keeps`: what they write is what was there.
     pub(super) fn touch_global(
         &mut self,
         strand: &Strand,
@@ -98,9 +99,34 @@ impl Machine<'_> {
         strong: Option<Scope>,
         mask: u32,
     ) {
-        if self.checks == Checks::None {
+        if self.checks == Checks::None || pieces.is_empty() {
             return;
         }
+        let access = self.access_of(strand, Via::Generic, writes, mask);
+        let access = Access { strong, keeps, ..access };
+        let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
+        self.compare_global(access, &clock, pieces, is_unknown && writes);
+        self.warps[strand.warp as usize].clock = clock;
+    }
+
+    /// A copy accesses global memory. `keeps`: what it writes is what was there.
+    pub(super) fn touch_global_by(
+        &mut self,
+        operation: &Operation,
+        pieces: &[Piece],
+        (writes, keeps, is_unknown): (bool, bool, bool),
+        reduces: bool,
+    ) {
+        if self.checks == Checks::None || pieces.is_empty() {
+            return;
+        }
+        let access = self.access_of_operation(operation, Via::Async, writes);
+        // Each element is reduced by an atomic operation (PTX ISA, "cp.reduce.async.bulk").
+        let access = Access { strong: reduces.then_some(Scope::Wide), keeps, ..access };
+        self.compare_global(access, &operation.clock, pieces, is_unknown && writes);
+    }
+
+    fn compare_global(&mut self, access: Access, clock: &Clock, pieces: &[Piece], is_unknown: bool) {
         // Where an assumed launch has its buffers says nothing of where others have them.
         let own = (self.program.globals.len() as u64 + 1) << windows::BUFFER_BITS;
         let is_looked_at = |(address, _): &&Piece| !self.is_assumed || *address < own;
@@ -114,13 +140,10 @@ impl Machine<'_> {
         if merged.is_empty() {
             return;
         }
-        let access = self.access_of(strand, Via::Generic, writes, mask);
-        let access = Access { strong, keeps, ..access };
-        let is_unknown = is_unknown && writes;
         let Self { global_pages, history, warps, between, known, shape, .. } = self;
         let mut found: Vec<(u32, u32, (u32, u32))> = Vec::new();
         if warps.len() > 1 {
-            let mut visit = Visit::new(history, &warps[strand.warp as usize].clock, access);
+            let mut visit = Visit::new(history, clock, access);
             global_pages.visit(&mut visit, &merged, is_unknown);
             let (own, conflicts) = (visit.number, visit.conflicts);
             for (conflict, at) in conflicts {
@@ -148,8 +171,7 @@ impl Machine<'_> {
         }
         for (own, other, at) in found {
             let place = self.global_name(at);
-            let clock = self.warps[strand.warp as usize].clock.clone();
-            self.race(own, (Conflict::Race(other), &clock), Code::GlobalMemoryRace, &place);
+            self.race(own, (Conflict::Race(other), clock), Code::GlobalMemoryRace, &place);
         }
         for (other, at) in others {
             self.race_between(&access, &other, at);

@@ -275,24 +275,29 @@ impl Machine<'_> {
     }
 
     pub(super) fn perform_copies(&mut self, operation: &Operation, copies: &[SmallCopy]) {
-        let mut touched = Vec::new();
+        let (mut touched, mut read_pieces) = (Vec::new(), Vec::new());
         for (to, from, bytes, read) in copies {
             let Some((cta, offset)) = *to else { continue };
-            let read_bytes = *read;
-            let read = match from {
+            let contents = match from {
                 Some(Place::Global(address)) => self.global.contents(*address, *read as usize),
                 _ if *read == 0 => Some(Contents::default()),
                 _ => None,
             };
-            let mut contents = read.unwrap_or_else(|| Contents::unknown(*bytes as usize));
+            let mut contents = contents.unwrap_or_else(|| Contents::unknown(*bytes as usize));
             // What is not read is zero.
             contents.bytes.resize(*bytes as usize, 0);
             self.ctas[cta as usize].shared.put(offset.into(), &contents);
             if self.trace.is_some() {
-                self.trace_small_copy(operation, (cta, offset), *from, (*bytes, read_bytes));
+                self.trace_small_copy(operation, (cta, offset), *from, (*bytes, *read));
             }
             touched.push((cta, offset, *bytes));
+            if let Some(Place::Global(address)) = from
+                && *read > 0
+            {
+                read_pieces.push((*address, *read));
+            }
         }
+        self.touch_global_by(operation, &read_pieces, (false, false, false), false);
         // These are of the generic proxy.
         self.touch_by(operation, &touched, Via::Generic, true);
     }
@@ -333,10 +338,14 @@ impl Machine<'_> {
                 let old = transfer.reduces.and_then(|_| shared.contents((*offset).into(), bytes as usize));
                 shared.put((*offset).into(), &left(old));
             }
+            if let Some(address) = transfer.from {
+                self.touch_global_by(operation, &[(address, bytes)], (false, false, false), false);
+            }
             if let Some(address) = transfer.to {
                 let old = transfer.reduces.and_then(|_| self.global.contents(address, bytes as usize));
                 let contents = left(old);
                 self.global.step = operation.step;
+                let (changes, is_unknown) = (self.global.changes(), !contents.unknown.is_empty());
                 match transfer.byte_mask {
                     None => self.global.put(address, &contents),
                     Some(None) => self.global.put(address, &Contents::unknown(bytes as usize)),
@@ -345,6 +354,12 @@ impl Machine<'_> {
                             self.global.put(address.wrapping_add(at as u64), &contents.byte(at));
                         }
                     }
+                }
+                let keeps = self.global.changes() == changes;
+                // Which of each sixteen bytes are written a mask says.
+                if transfer.byte_mask.is_none() {
+                    let how = (true, keeps, is_unknown);
+                    self.touch_global_by(operation, &[(address, bytes)], how, transfer.reduces.is_some());
                 }
             }
         }
