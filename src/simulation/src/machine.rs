@@ -37,6 +37,7 @@ mod product;
 mod races;
 mod recording;
 mod reduction;
+mod spread;
 mod step;
 mod tensor;
 mod tensor_core;

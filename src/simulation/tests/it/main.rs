@@ -16,8 +16,10 @@ mod hardware_runs;
 mod lanes;
 mod matrices;
 mod mma;
+mod mma_forms;
 mod proxy_fences;
 mod reductions;
+mod tensor_forms;
 mod values;
 
 /// The repository.
