@@ -94,11 +94,7 @@ pub struct Element {
 impl Sum {
     /// That of a shape.
     pub const fn new(m: u32, n: u32) -> Option<Self> {
-        if matches!((m, n), (8, 8) | (16, 8) | (16, 16) | (32, 8) | (8, 32)) {
-            Some(Self { m, n })
-        } else {
-            None
-        }
+        if matches!((m, n), (8 | 16 | 32, 8) | (16, 16) | (8, 32)) { Some(Self { m, n }) } else { None }
     }
 
     /// Elements that a lane has. They are in its registers in this order: one in each, or two if they are halves.

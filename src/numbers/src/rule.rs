@@ -260,7 +260,7 @@ const H200_FORMS: Evidence = Evidence::Measured {
     by: "this project",
     on: "H200, 20 480 elements a form, of which fixtures/hardware has hashes",
 };
-/// `mma.sp`, of all formats of sm_90.
+/// `mma.sp`, of all formats that `sm_90` has.
 pub(crate) const SPARSE_ON_H200: Evidence = H200_FORMS;
 const B200: Evidence = Evidence::Measured {
     by: "Accurate Models of NVIDIA Tensor Cores (arXiv 2512.07004)",

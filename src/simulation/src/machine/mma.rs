@@ -4,6 +4,11 @@
 //! The arithmetic is that of `ptx_numbers`; where the elements are is that of `isa::mma_fragments`, and what metadata
 //! say is that of `isa::sparsity`.
 
+#![allow(
+    clippy::many_single_char_names,
+    reason = "matrices and their sizes are called what the ISA calls them"
+)]
+
 use ptx_numbers::{Accumulator, Format, Matrix, Multiply, OldD};
 
 use super::access::{ASSUMED_RESULTS, Expected};
@@ -125,11 +130,11 @@ impl Machine<'_> {
         let (n, k) = (mma.sum.n as usize, mma.factors[0].k as usize);
         for (start, (values, known)) in d.values.chunks_mut(32).zip(d.known.chunks_mut(32)).enumerate() {
             let place = |lane: usize| ((start * 32 + lane) / n, (start * 32 + lane) % n);
-            let mut sums: Lines32 = std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0));
+            let mut sums: Lanes = std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0));
             for at in 0..k {
                 let of = |elements: &Elements, line: usize| elements.codes[line * k + at];
-                let first: Lines32 = std::array::from_fn(|lane| of(a, place(lane).0.min(a.lost.len() - 1)));
-                let second: Lines32 = std::array::from_fn(|lane| of(b, place(lane).1));
+                let first: Lanes = std::array::from_fn(|lane| of(a, place(lane).0));
+                let second: Lanes = std::array::from_fn(|lane| of(b, place(lane).1));
                 let old = sums;
                 fma.execute(u32::MAX, &[&first, &second, &old], &mut [&mut sums]);
             }
@@ -290,9 +295,6 @@ impl Machine<'_> {
         Ok(())
     }
 }
-
-/// 64-bit values of 32 lanes.
-type Lines32 = [u64; 32];
 
 /// Elements of a register that lie together in memory.
 struct Together {

@@ -187,8 +187,12 @@ impl Product {
             d: decoded.d,
             old: decoded.old,
             disabled: decoded.disabled,
-            scales: decoded.scale_factors()?,
-            sparse: decoded.sparse()?,
+            scales: match decoded.scales {
+                Some(columns) => Some(decoded.scale_factors(columns)?),
+                None if facts.scale.is_some() => return None,
+                None => None,
+            },
+            sparse: if multiply.sparse { Some(decoded.sparse()?) } else { None },
             shift,
             zeros,
         })
@@ -381,24 +385,18 @@ impl Decoded<'_> {
         Some(Source::Shared { place, bits: (ty.bits(), ty.container_bits(self.multiply.kind)) })
     }
 
-    /// The scale factors, if the multiply has some; nothing if what it says of them is wrong.
-    fn scale_factors(&self) -> Option<Option<Scales>> {
-        let Some([a, b]) = self.scales else {
-            return self.facts.scale.is_none().then_some(None);
-        };
+    /// The scale factors from these columns on; nothing if what the descriptor says of them is wrong.
+    fn scale_factors(&self, [a, b]: [u32; 2]) -> Option<Scales> {
         let kind = self.multiply.kind;
         let size = self.multiply.scale_vector_size.or_else(|| scale_vectors::default(kind))?;
         let (id_a, id_b) = self.facts.scale_ids?;
         let ids = scale_vectors::ids(kind, size, self.k, self.multiply.sparse)?;
         let scales = Scales { count: scale_vectors::count(kind, size, self.k), a: (a, id_a), b: (b, id_b) };
-        (ids.contains(&id_a) && ids.contains(&id_b)).then_some(Some(scales))
+        (ids.contains(&id_a) && ids.contains(&id_b)).then_some(scales)
     }
 
-    /// The metadata, if A is sparse.
-    fn sparse(&self) -> Option<Option<Sparse>> {
-        if !self.multiply.sparse {
-            return Some(None);
-        }
+    /// The metadata of a sparse A.
+    fn sparse(&self) -> Option<Sparse> {
         // Where only half of the lanes are used, no source says how metadata lie.
         if self.layout.lanes_of_group() < 32 {
             return None;
@@ -409,7 +407,7 @@ impl Decoded<'_> {
             ..=32 => column / 2 * 2 + self.facts.selector.unwrap_or(0) % 2,
             _ => column,
         };
-        Some(Some(Sparse { granularity, column }))
+        Some(Sparse { granularity, column })
     }
 }
 

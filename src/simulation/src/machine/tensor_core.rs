@@ -404,9 +404,10 @@ impl Machine<'_> {
             None => None,
         };
         let scales = match multiply.scales {
-            Some([a, b]) => {
-                Some([self.tensor_address(strand, a, lane)?.0, self.tensor_address(strand, b, lane)?.0])
-            }
+            Some([first, second]) => Some([
+                self.tensor_address(strand, first, lane)?.0,
+                self.tensor_address(strand, second, lane)?.0,
+            ]),
             None => None,
         };
         let mask = multiply.zero_column_mask.map(|mask| self.value_at(strand, mask, lane));

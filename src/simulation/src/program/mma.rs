@@ -1,5 +1,10 @@
 //! `mma`, `mma.sp` and `wmma`: what of them is computed.
 
+#![allow(
+    clippy::many_single_char_names,
+    reason = "matrices and their sizes are called what the ISA calls them"
+)]
+
 use ptx_numbers::{Accumulator, Format, Instruction, Kind};
 
 use super::arguments::Operands;
@@ -31,8 +36,10 @@ impl Operands<'_, '_> {
         };
         let (d, a) = (matrix("d", registers[2])?, matrix("a", registers[0])?);
         let (b, c) = (matrix("b", registers[1])?, matrix("c", registers[2])?);
-        let metadata = self.metadata(&form, text)?;
-        let scales = self.scales()?;
+        let is_sparse = self.opcode.operation() == Some(Operation::MmaSp);
+        let metadata = if is_sparse { Some(self.metadata(&form, text)?) } else { None };
+        let is_scaled = self.opcode.has_flag(Flag::BlockScale);
+        let scales = if is_scaled { Some(self.scales()?) } else { None };
         let sums = match form.sums {
             Sums::Double { .. } => Sums::Double { fma: self.fma()? },
             other => other,
@@ -98,27 +105,21 @@ impl Operands<'_, '_> {
         })
     }
 
-    /// The metadata, if A is sparse; nothing if they are not understood.
-    fn metadata(&mut self, form: &Mma, text: &str) -> Option<Option<Metadata>> {
-        if self.opcode.operation() != Some(Operation::MmaSp) {
-            return Some(None);
-        }
+    /// The metadata of a sparse A.
+    fn metadata(&mut self, form: &Mma, text: &str) -> Option<Metadata> {
         let selector = self.value("f")?;
         let is_ordered = text.contains("::ordered_metadata");
         let indices = if is_ordered { Indices::Ordered } else { Indices::Differing };
-        Some(Some(Metadata {
+        Some(Metadata {
             granularity: Granularity::of_bits(form.factors[0].bits)?,
             indices,
             register: self.value("e")?,
             selector: self.lowering.number(selector)? as u32,
-        }))
+        })
     }
 
-    /// The scale factors, if there are some; nothing if they are not understood.
-    fn scales(&mut self) -> Option<Option<([ScaleFactors; 2], Format)>> {
-        if !self.opcode.has_flag(Flag::BlockScale) {
-            return Some(None);
-        }
+    /// The scale factors, and their format.
+    fn scales(&mut self) -> Option<([ScaleFactors; 2], Format)> {
         let size = self.opcode.modifier(|it| match it {
             Modifier::ScaleVector(size) => Some(size),
             _ => None,
@@ -141,7 +142,7 @@ impl Operands<'_, '_> {
             Some(ScaleFactors { count, register: self.value(data)?, byte, thread })
         };
         let a = factors("scale-a-data", "selector-a")?;
-        Some(Some(([a, factors("scale-b-data", "selector-b")?], format)))
+        Some(([a, factors("scale-b-data", "selector-b")?], format))
     }
 
     /// The fused multiply-add of doubles that rounds as the multiply does.

@@ -2,6 +2,12 @@
 //! `fixtures/hardware/mma_forms.bin` and `wmma_fragments.txt`. `fixtures/hardware/record_mma_forms.py` wrote them, and
 //! says what they hold; kernels and operands are made here as there.
 
+#![allow(
+    clippy::many_single_char_names,
+    reason = "matrices and their sizes are called what the ISA calls them"
+)]
+#![allow(clippy::float_cmp, reason = "sums are exact")]
+
 use std::fs;
 
 use ptx_simulation::launch::Argument;
@@ -405,4 +411,147 @@ fn forms_of_mma_are_computed_as_an_h200_does() {
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), computed.len(), wrong.join("\n"));
     assert!(computed.len() > 140, "{}", computed.len());
+}
+
+#[test]
+fn fragments_of_wmma_hold_what_an_h200_has_there() {
+    use ptx_check::isa::mma_fragments::{Factor, Sum};
+
+    let text = fs::read_to_string(root().join("fixtures/hardware/wmma_fragments.txt")).unwrap();
+    let mut compared = 0;
+    for block in text.split("> ").skip(1) {
+        let mut lines = block.lines();
+        let head: Vec<&str> = lines.next().unwrap().split(' ').collect();
+        let numbers: Vec<u32> = head[1][1..].split(['n', 'k']).map(|it| it.parse().unwrap()).collect();
+        let ([m, n, k], bits) = (<[u32; 3]>::try_from(numbers).unwrap(), format(head[2]).unwrap().4);
+        let columns: u32 = head[5].parse().unwrap();
+        for (lane, line) in (0..).zip(lines) {
+            for (at, element) in (0..).zip(line.split(' ')) {
+                let recorded: u32 = element.parse().unwrap();
+                let of = |factor: Factor| {
+                    let (register, part) = (at / factor.per_register(), at % factor.per_register());
+                    factor.place(lane, register % factor.registers(), part)
+                };
+                let (row, column) = match head[0] {
+                    "a" => of(Factor::a(m, k, bits).unwrap()),
+                    "b" => {
+                        let (column, row) = of(Factor::b(n, k, bits).unwrap());
+                        (row, column)
+                    }
+                    _ => {
+                        let place = Sum::new(m, n).unwrap().place(lane, at);
+                        (place.row, place.column)
+                    }
+                };
+                assert_eq!(row * columns + column, recorded, "{}, lane {lane}, element {at}", head.join(" "));
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20_000, "{compared}");
+}
+
+/// A kernel of one warp for `sm_120a`, whose lanes have the words of A, B and C and of both scale factors in `m`.
+fn scaled_kernel(opcode: &str, ids: &str) -> String {
+    let load = |name: &str, count: usize, from: usize| {
+        (0..count)
+            .map(|at| format!("ld.global.b32 {name}{at}, [p+{}];\n", 4 * (from + at)))
+            .collect::<String>()
+    };
+    format!(
+        ".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k(.param .u64 m)\n{{\n\
+         .reg .b64 p, o; .reg .b32 lane; .reg .b32 a<4>, b<2>, c<4>, d<4>, s<2>;\n\
+         ld.param.u64 p, [m]; mov.u32 lane, %laneid; mul.wide.u32 o, lane, 48; add.u64 p, p, o;\n\
+         {}{}{}{}{opcode} {{d0, d1, d2, d3}}, {{a0, a1, a2, a3}}, {{b0, b1}}, {{c0, c1, c2, c3}}{ids};\n\
+         st.global.v4.b32 [p], {{d0, d1, d2, d3}};\nret;\n}}\n",
+        load("a", 4, 0),
+        load("b", 2, 4),
+        load("c", 4, 6),
+        load("s", 2, 10),
+    )
+}
+
+/// Sums of scaled products on `sm_120a`: where the elements and the factors are is written here anew, and sums are so
+/// small that they are exact.
+#[test]
+fn scale_factors_of_a_warp_scale_rows_and_columns() {
+    let fours = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0_f32];
+    let mxf4 = "mma.sync.aligned.m16n8k64.row.col.kind";
+    // Bits of an element, factors of a row, their first byte, the thread ids, and whether the factors are ue4m3.
+    for (opcode, bits, count, byte, threads, is_ue4m3) in [
+        (format!("{mxf4}::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"), 4, 2, 2, [1, 3], false),
+        (format!("{mxf4}::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"), 4, 4, 0, [0, 1], true),
+        (
+            "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e2m1.f32.ue8m0"
+                .to_owned(),
+            8,
+            1,
+            3,
+            [1, 2],
+            false,
+        ),
+    ] {
+        let mut random = Random(bits + count + 1);
+        let mut lanes = vec![[0_u32; 12]; 32];
+        for lane in &mut lanes {
+            for word in &mut lane[..6] {
+                // In a byte, the four bits in the middle count.
+                *word = random.word() & if bits == 8 { 0x3C3C_3C3C } else { u32::MAX };
+            }
+            for word in &mut lane[6..10] {
+                *word = (random.below(9) as f32 - 4.0).to_bits();
+            }
+            for word in &mut lane[10..] {
+                let factor = |random: &mut Random| {
+                    if is_ue4m3 { [0x38, 0x40, 0x30][random.below(3)] } else { 126 + random.below(3) as u32 }
+                };
+                *word = (0..4).fold(0, |word, at| word | factor(&mut random) << (8 * at));
+            }
+        }
+        let scale = |code: u32| match (is_ue4m3, code) {
+            (true, 0x38) => 1.0,
+            (true, 0x40) => 2.0,
+            (true, _) => 0.5,
+            (false, code) => 2_f32.powi(code.cast_signed() - 127),
+        };
+        let value = |word: u32, at: u32| {
+            let code = word >> (at * bits) >> if bits == 8 { 2 } else { 0 } & 0xF;
+            if code & 8 != 0 { -fours[code as usize & 7] } else { fours[code as usize & 7] }
+        };
+        let (per, k) = (32 / bits, if bits == 8 { 32 } else { 64 });
+        let block = k / count;
+        let (mut a, mut b) = (vec![[0.0; 64]; 16], vec![[0.0; 64]; 8]);
+        for (lane, words) in (0_u32..).zip(&lanes) {
+            for (register, at) in (0..4_u32).flat_map(|it| (0..per).map(move |at| (it, at))) {
+                let column = lane % 4 * per + at + register / 2 * (4 * per);
+                a[(lane / 4 + register % 2 * 8) as usize][column as usize] = value(words[register as usize], at);
+                if register < 2 {
+                    let row = lane % 4 * per + at + register * (4 * per);
+                    b[lane as usize / 4][row as usize] = value(words[4 + register as usize], at);
+                }
+            }
+        }
+        let ids = format!(
+            ", s0, {{{byte}, {}}}, s1, {{{byte}, {}}}",
+            threads[0], threads[1]
+        );
+        let data = lanes.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        let output = left(&scaled_kernel(&opcode, &ids), vec![buffer(data)], 32);
+        assert!(output.unknown.is_empty(), "{opcode}");
+        let words = words_of(&output.bytes);
+        for (lane, i) in (0..32).flat_map(|lane| (0..4).map(move |i| (lane, i))) {
+            let (row, column) = (lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2);
+            // Of the group that has the row: the lane of the thread id, and the next one for the second eight rows.
+            let of_a = lanes[row % 8 * 4 + threads[0] * 2 + row / 8][10];
+            let of_b = lanes[column * 4 + threads[1]][11];
+            let product = |at: u32| {
+                let number = 8 * (byte + at / block);
+                let scales = scale(of_a >> number & 0xFF) * scale(of_b >> number & 0xFF);
+                a[row][at as usize] * b[column][at as usize] * scales
+            };
+            let expected = (0..k).map(product).sum::<f32>() + f32::from_bits(lanes[lane][6 + i]);
+            let got = f32::from_bits(words[12 * lane + i]);
+            assert!(got == expected, "{opcode} ({row}, {column}): {got}, not {expected}");
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! Forms of `tcgen05.mma` and `tcgen05.cp` that no kernel of this repository has, compared with plain sums. Where the
 //! elements, masks, metadata and scale factors lie is written here anew. All numbers are so small that sums are exact.
 
+#![allow(clippy::float_cmp, reason = "sums are exact")]
+
 use ptx_simulation::Output;
 
-use crate::{buffer, left};
+use crate::{buffer, launched, left};
 
 /// What a kernel starts with: the bytes of shared memory, and columns of Tensor Memory of 128 lanes each.
 struct Start {
@@ -26,6 +28,16 @@ impl Start {
     /// What `count` columns of Tensor Memory from `first` on hold after a body, which thread 0 executes. `s` is shared
     /// memory in units of 16 bytes, `t` Tensor Memory, `p` holds.
     fn after(&self, target: &str, body: &str, first: usize, count: usize) -> Vec<[Option<u32>; 128]> {
+        let (text, data) = self.kernel(target, body, first, count);
+        let Output { bytes, unknown, .. } = left(&text, vec![buffer(data)], 128);
+        let is_known = |at: usize| !unknown.iter().any(|it| it.start < at + 4 && at < it.end);
+        let word =
+            |at: usize| is_known(at).then(|| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+        (0..count).map(|column| std::array::from_fn(|lane| word(512 * column + 4 * lane))).collect()
+    }
+
+    /// The kernel, and what is in its buffer.
+    fn kernel(&self, target: &str, body: &str, first: usize, count: usize) -> (String, Vec<u8>) {
         let (bytes, columns) = (self.shared.len(), self.columns.len());
         let text = format!(
             ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 m)\n.reqntid 128\n{{\n\
@@ -65,11 +77,7 @@ impl Start {
         let mut data = self.shared.clone();
         data.extend(self.columns.iter().flatten().flat_map(|word| word.to_le_bytes()));
         data.resize(data.len().max(512 * count), 0);
-        let Output { bytes, unknown, .. } = left(&text, vec![buffer(data)], 128);
-        let is_known = |at: usize| !unknown.iter().any(|it| it.start < at + 4 && at < it.end);
-        let word =
-            |at: usize| is_known(at).then(|| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
-        (0..count).map(|column| std::array::from_fn(|lane| word(512 * column + 4 * lane))).collect()
+        (text, data)
     }
 }
 
@@ -360,7 +368,7 @@ fn copies_put_narrow_elements_into_the_middle_of_bytes() {
                     let (exponent, fraction) = (code >> 2 & 7, (code & 3) as f32 / 4.0);
                     let magnitude = match exponent {
                         0 => fraction / 4.0,
-                        _ => (1.0 + fraction) * 2_f32.powi(exponent as i32 - 3),
+                        _ => (1.0 + fraction) * 2_f32.powi(exponent.cast_signed() - 3),
                     };
                     if code & 32 != 0 { -magnitude } else { magnitude }
                 };
@@ -372,5 +380,40 @@ fn copies_put_narrow_elements_into_the_middle_of_bytes() {
                 );
             }
         }
+    }
+}
+
+/// Whatever words a multiply has, it is computed, a finding, or not known.
+#[test]
+fn no_descriptor_is_too_wrong() {
+    let mut random = Random(11);
+    let mut start = Start::new(1 << 14, 64);
+    start.columns.iter_mut().flatten().for_each(|word| *word = random.0 as u32);
+    let mut word = |known: u64, bits: u64| {
+        let any = random.below(1 << 31) << 33 | random.below(1 << 31) << 2;
+        // Some bits of a word that means something are others.
+        known ^ (any & bits & (random.below(1 << 31) << 33 | random.below(1 << 31)))
+    };
+    for round in 0..40 {
+        let (a, b) = (word(plain(16), u64::MAX), word(plain(16) | 2 << 61 | 1 << 52, u64::MAX));
+        let mask = word(1 << 39 | 3 << 40 | 2 << 48, u64::MAX);
+        let halves = word(idesc(64, 64, false).into(), 0x7FFF_FFFF) as u32;
+        let scaled = word(0xC908_0480, 0xFFFF_FFFF) as u32;
+        let multiply = match round % 5 {
+            0 => format!("tcgen05.mma.ws.cta_group::1.kind::f16 [t], a, b, {halves}, p, z;"),
+            1 => format!("tcgen05.mma.sp.cta_group::1.kind::f16 [t], a, b, [t], {}, p;", halves | 4),
+            2 => format!(
+                "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [t], a, b, {scaled}, [w], [w], never;"
+            ),
+            3 => format!(
+                "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [t], [w], b, {scaled}, [t], [t], p;"
+            ),
+            _ => "tcgen05.cp.cta_group::1.64x128b.warpx2::02_13.b8x16.b6x16_p32 [w], b;".to_owned(),
+        };
+        let body = format!(
+            "add.u64 a, s, {a}; add.u64 b, s, {b}; mov.u64 z, {mask}; add.u32 w, t, 500;\n{multiply}"
+        );
+        let (text, data) = start.kernel("sm_103a", &body, 0, 8);
+        launched(&text, vec![buffer(data)], 128);
     }
 }
