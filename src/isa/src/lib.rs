@@ -22,6 +22,7 @@ pub mod mma_shapes;
 pub mod multiprocessor;
 pub mod scale_vectors;
 pub mod sections;
+pub mod sparsity;
 pub mod special_registers;
 pub mod targets;
 pub mod tensor;

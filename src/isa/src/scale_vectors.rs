@@ -14,12 +14,32 @@ pub const fn allowed(kind: Kind) -> &'static [ScaleVectorSize] {
     }
 }
 
-/// How many scale factors a row of A or a column of B has (Table 54), but for K = 96.
-pub const fn count(kind: Kind, size: Option<ScaleVectorSize>) -> u32 {
-    match (kind, size) {
-        (Kind::Mxf8f6f4, _) => 1,
-        (_, Some(ScaleVectorSize::X4 | ScaleVectorSize::Block16)) => 4,
-        (_, Some(ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32) | None) => 2,
+/// How many scale factors a row of A or a column of B has (Table 54).
+pub const fn count(kind: Kind, size: ScaleVectorSize, k: u32) -> u32 {
+    match (kind, size, k) {
+        (Kind::Mxf8f6f4, ..) => 1,
+        (_, ScaleVectorSize::X4 | ScaleVectorSize::Block16, 96) => 6,
+        (_, ScaleVectorSize::X4 | ScaleVectorSize::Block16, _) => 4,
+        (_, ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32, 96) => 3,
+        (_, ScaleVectorSize::X1 | ScaleVectorSize::X2 | ScaleVectorSize::Block32, _) => 2,
+    }
+}
+
+/// Where a scale factor lies (9.7.16.10.7.2 and .3): for the `number`-th one of a row of A or column of B, the lane, the
+/// column and the byte. `lines` are the rows or columns that lie together; each quarter of the lanes holds all of them.
+///
+/// 32 lines lie in the lanes of a column, the next in the next one. The id is the byte of the first factor. What does
+/// not fit the four bytes follows behind the columns of all lines, which are a multiple of four.
+pub const fn cell(line: u32, number: u32, id: u32, lines: u32) -> (u32, u32, u32) {
+    let at = id + number;
+    (line % 32, at / 4 * (lines.div_ceil(128) * 4) + line / 32, at % 4)
+}
+
+/// The size that a multiply without one has.
+pub const fn default(kind: Kind) -> Option<ScaleVectorSize> {
+    match kind {
+        Kind::Mxf8f6f4 | Kind::Mxf4 => Some(ScaleVectorSize::Block32),
+        Kind::F16 | Kind::Tf32 | Kind::F8f6f4 | Kind::I8 | Kind::Ti16 | Kind::Mxf4nvf4 => None,
     }
 }
 

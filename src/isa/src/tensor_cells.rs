@@ -98,19 +98,6 @@ impl DatapathLayout {
     }
 }
 
-/// Where the metadata of a sparse A lies (9.7.16.10.8.4): for the `chunk`-th four bits of a row, the lane, the column, and
-/// the lowest bit. `of_row` are the bits of metadata that a row has; `row` counts in the CTA, of 64 rows or more.
-///
-/// A row of 64 bits lies in its own lane. Of 32 bits, the halves of rows r and r + 8 share two lanes: the lower half of
-/// the cell is that of row r.
-pub const fn metadata_cell(row: u32, chunk: u32, of_row: u32) -> (u32, u32, u32) {
-    let bit = chunk * 4;
-    if of_row > 32 {
-        return (row, bit / 32, bit % 32);
-    }
-    (row / 16 * 16 + row % 8 + bit / 16 * 8, 0, bit % 16 + row / 8 % 2 * 16)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -157,19 +144,6 @@ mod tests {
             let full = layout.ctas() * TensorMemory::LANES * layout.organization.columns(n);
             let used = full * layout.lanes_of_group() / LANES_OF_WARP;
             assert_eq!(cells.len() as u32, used, "{}", layout.id);
-        }
-    }
-
-    #[test]
-    fn metadata_fill_their_columns() {
-        for (of_row, columns) in [(32, 1), (64, 2)] {
-            let mut bits = BTreeSet::new();
-            for (row, chunk) in (0..128).flat_map(|row| (0..of_row / 4).map(move |chunk| (row, chunk))) {
-                let (lane, column, bit) = metadata_cell(row, chunk, of_row);
-                assert!(lane < 128 && column < columns && bit % 4 == 0 && bit < 32);
-                assert!(bits.insert((lane, column, bit)));
-            }
-            assert_eq!(bits.len() as u32, 128 * columns * 8);
         }
     }
 

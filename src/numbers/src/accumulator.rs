@@ -6,7 +6,7 @@ use crate::multiply::OldD;
 use crate::rule::SumRounding;
 
 /// NaN as the tensor core writes it.
-pub(crate) const F32_NAN: u32 = 0x7FFF_FFFF;
+const F32_NAN: u32 = 0x7FFF_FFFF;
 const F16_NAN: u32 = 0x7FFF;
 
 /// The old D as terms.
@@ -106,6 +106,16 @@ pub(crate) fn round_any(sum: f64, rounding: SumRounding) -> u32 {
         SumRounding::F32TowardsZero => cut(sum),
         SumRounding::F32With13Bits => cut_to_13(sum),
         SumRounding::F16NearestEven => nearest_f16(sum),
+    }
+}
+
+/// An addition of two values of D, rounded to nearest even. The sum of two numbers of f32 in f64 is rounded twice, which
+/// gives the same: f64 has more than twice the bits.
+pub(crate) fn nearest(sum: f64, rounding: SumRounding) -> u32 {
+    match rounding {
+        SumRounding::F32TowardsZero | SumRounding::F32With13Bits if sum.is_nan() => F32_NAN,
+        SumRounding::F32TowardsZero | SumRounding::F32With13Bits => (sum as f32).to_bits(),
+        SumRounding::F16NearestEven => round_any(sum, rounding),
     }
 }
 

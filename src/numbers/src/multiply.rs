@@ -1,12 +1,14 @@
 //! A multiply: what an instruction and its descriptor say of it, and its execution.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use crate::accumulator::F32_NAN;
+use crate::accumulator::{Terms, nearest};
+use crate::convert::{Overflow, Rounding};
 use crate::format::Format;
 use crate::operand::{Columns, Matrix, Needs, Rows};
-use crate::rule::{Accumulator, Arithmetic, Evidence, FusedSum, Instruction, Kind, RULES, Rule, Target};
+use crate::rule::{
+    Accumulator, Arithmetic, Evidence, FusedSum, Instruction, Kind, RULES, Rule, SPARSE_ON_H200, Target,
+};
 use crate::{fused, grouped, integer};
 
 /// A matrix multiply of the tensor core. One execution is one instruction.
@@ -81,10 +83,13 @@ pub enum Error {
     Scale,
 }
 
+/// Of so many products in a row, the first half is in the first half of all.
+const OF_FOUR: usize = 4;
+
 /// The largest K.
 const LARGEST_K: usize = 256;
 
-/// The K of the one fp8 form of `mma.sync` that has no unit of its own.
+/// The most products of the fp8 forms of `mma.sync` that have no unit of their own.
 const TWO_HALVES: usize = 32;
 
 impl Multiply {
@@ -122,8 +127,12 @@ impl Multiply {
 
     /// The arithmetic that applies, and who vouches for it.
     pub fn rule(&self) -> Result<&'static Rule, Error> {
+        let instruction = match self.instruction {
+            Instruction::Wmma if self.kind != Kind::Tf32 => Instruction::MmaSync,
+            other => other,
+        };
         let mut rules = RULES.iter().filter(|rule| {
-            rule.instruction == self.instruction
+            rule.instruction == instruction
                 && rule.kind == self.kind
                 && rule.accumulator == self.accumulator
                 && rule.targets.contains(&self.target)
@@ -135,8 +144,10 @@ impl Multiply {
     /// Who vouches for the arithmetic in a form of the instruction.
     pub fn evidence(&self, form: Form) -> Result<Evidence, Error> {
         let evidence = self.rule()?.evidence;
+        let is_measured = self.instruction == Instruction::MmaSync && self.target == Target::Sm90;
         Ok(match form {
             Form::Plain => evidence,
+            Form::Sparse if is_measured => SPARSE_ON_H200,
             Form::Sparse | Form::WeightStationary | Form::CtaPair | Form::OtherK => {
                 Evidence::Assumed { because: "the plain form computes so" }
             }
@@ -146,8 +157,25 @@ impl Multiply {
     /// Decodes A: M rows of K elements, or of those K elements that a sparse A has.
     pub fn rows(&self, matrix: &Matrix<'_>) -> Result<Rows, Error> {
         let arithmetic = self.check(matrix)?;
-        let codes = reordered(arithmetic, matrix.codes);
-        Ok(Rows::new(self.a, self.scale, &Matrix { codes: &codes, ..*matrix }, needs(arithmetic)))
+        if !matches!(arithmetic, Arithmetic::TwoHalves(_)) {
+            return Ok(Rows::new(self.a, self.scale, matrix, needs(arithmetic)));
+        }
+        if matrix.k > TWO_HALVES {
+            return Err(Error::K);
+        }
+        // The first half of the elements, and then the second one: B stays as it is.
+        let halves = halves(matrix.k);
+        let place = |at: usize| at / matrix.k * matrix.k + halves[at % matrix.k];
+        let codes: Vec<u32> = as_halves(self.a, matrix.codes);
+        let codes: Vec<u32> = (0..codes.len()).map(|at| codes[place(at)]).collect();
+        let index = |at: usize| match matrix.indices {
+            Some(indices) => indices[place(at)],
+            None => halves[at % matrix.k] as u16,
+        };
+        let indices: Vec<u16> = (0..codes.len()).map(index).collect();
+        let reordered = Matrix { codes: &codes, indices: Some(&indices), ..*matrix };
+        let rows = Rows::new(Format::F16, self.scale, &reordered, needs(arithmetic));
+        Ok(Rows { format: self.a, is_sparse: matrix.indices.is_some(), ..rows })
     }
 
     /// Decodes B: N columns of K elements.
@@ -156,8 +184,13 @@ impl Multiply {
         if matrix.indices.is_some() {
             return Err(Error::Index);
         }
-        let codes = reordered(arithmetic, matrix.codes);
-        Ok(Columns::new(self.b, self.scale, &Matrix { codes: &codes, ..*matrix }, needs(arithmetic)))
+        if !matches!(arithmetic, Arithmetic::TwoHalves(_)) {
+            return Ok(Columns::new(self.b, self.scale, matrix, needs(arithmetic)));
+        }
+        let codes = as_halves(self.b, matrix.codes);
+        let columns =
+            Columns::new(Format::F16, self.scale, &Matrix { codes: &codes, ..*matrix }, needs(arithmetic));
+        Ok(Columns { format: self.b, ..columns })
     }
 
     fn check(&self, matrix: &Matrix<'_>) -> Result<Arithmetic, Error> {
@@ -166,7 +199,8 @@ impl Multiply {
         let group = match arithmetic {
             Arithmetic::Fused(_) | Arithmetic::Integer => matrix.k <= LARGEST_K,
             Arithmetic::Grouped(_) => matrix.k <= LARGEST_K && matrix.k.is_multiple_of(grouped::GROUP),
-            Arithmetic::TwoHalves(_) => matrix.k == TWO_HALVES && matrix.indices.is_none(),
+            // B of a sparse multiply has twice as many.
+            Arithmetic::TwoHalves(_) => matrix.k <= 2 * TWO_HALVES && matrix.k.is_multiple_of(OF_FOUR),
         };
         if !group {
             return Err(Error::K);
@@ -204,8 +238,10 @@ impl Multiply {
     fn compare(&self, a: &Rows, b: &Columns) -> Result<(), Error> {
         let is_own =
             a.format == self.a && b.format == self.b && a.scale == self.scale && b.scale == self.scale;
+        if !a.is_sparse && a.k != b.k {
+            return Err(Error::Operands);
+        }
         match &a.indices {
-            None if a.k != b.k => return Err(Error::Operands),
             Some(indices) if indices.iter().any(|&index| usize::from(index) >= b.k) => {
                 return Err(Error::Index);
             }
@@ -224,17 +260,18 @@ fn needs(arithmetic: Arithmetic) -> Needs {
     }
 }
 
-/// The elements in the order in which steps take them: of 32, first those with k mod 4 in {0, 1} if the arithmetic has
-/// two halves.
-fn reordered(arithmetic: Arithmetic, codes: &[u32]) -> Cow<'_, [u32]> {
-    match arithmetic {
-        Arithmetic::Fused(_) | Arithmetic::Grouped(_) | Arithmetic::Integer => Cow::Borrowed(codes),
-        Arithmetic::TwoHalves(_) => {
-            let order = |at: usize| at % 16 / 2 * 4 + at % 2 + at / 16 * 2;
-            let rows = codes.chunks_exact(TWO_HALVES);
-            Cow::Owned(rows.flat_map(|row| (0..TWO_HALVES).map(move |at| row[order(at)])).collect())
-        }
-    }
+/// Bytes of floating point as f16: what is subnormal as `E4m3` is normal then, and has another exponent.
+fn as_halves(format: Format, codes: &[u32]) -> Vec<u32> {
+    let all: Vec<u32> = (0..1 << 8)
+        .map(|code| Format::F16.encode(format.decode(code).into(), Rounding::NearestEven, Overflow::Infinity))
+        .collect();
+    codes.iter().map(|code| all[*code as usize & 0xFF]).collect()
+}
+
+/// The places of `k` elements in the order in which two halves take them: first those with k mod 4 in {0, 1}.
+fn halves(k: usize) -> Vec<usize> {
+    let half = |first: usize| (0..k).filter(move |at| at % OF_FOUR / 2 == first);
+    half(0).chain(half(1)).collect()
 }
 
 /// Fused sums, one after the other.
@@ -248,18 +285,15 @@ fn steps(sum: FusedSum, (a, b): (&Rows, &Columns), d: &mut [u32], old: OldD, neg
     }
 }
 
-/// The fp8 form of `mma.sync` without a unit of its own. The elements are [`reordered`].
+/// The fp8 forms of `mma.sync` without a unit of their own. The elements of A are in the order of [`halves`].
 fn two_halves(sum: FusedSum, operands: (&Rows, &Columns), d: &mut [u32], old: OldD, negate: bool) {
     let mut products = vec![0; d.len()];
-    let half = FusedSum { step: Some(16), ..sum };
+    let half = FusedSum { step: Some((operands.0.k / 2) as u16), ..sum };
     steps(half, operands, &mut products, OldD::Zero, negate);
     for (d, product) in d.iter_mut().zip(products) {
-        let old = match old {
-            OldD::Zero => 0.0,
-            OldD::Read { scale } => f32::from_bits(*d) * crate::format::two_to(-i32::from(scale)),
-        };
-        let sum = old + f32::from_bits(product);
-        *d = if sum.is_nan() { F32_NAN } else { sum.to_bits() };
+        let (old, _) = Terms::one(*d, old, sum.rounding);
+        let (product, _) = Terms::one(product, OldD::Read { scale: 0 }, sum.rounding);
+        *d = nearest(old + product, sum.rounding);
     }
 }
 

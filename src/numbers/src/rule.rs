@@ -7,8 +7,10 @@ use crate::format::Format;
 pub enum Instruction {
     /// `tcgen05.mma`, in all its forms.
     Tcgen05Mma,
-    /// `mma.sync`, and `wmma`, which compiles to it.
+    /// `mma.sync`.
     MmaSync,
+    /// `wmma.mma`, which computes as `mma.sync` does, but for tf32.
+    Wmma,
 }
 
 /// A kind of multiply. `mma.sync` has most of the same kinds, some without spelling them.
@@ -71,9 +73,9 @@ pub enum Arithmetic {
     Fused(FusedSum),
     /// Products in exact groups of 16, which are scaled, and then summed with the old D.
     Grouped(FusedSum),
-    /// No unit of its own. A step of 32 products is two fused sums of 16: first, from zero, those with k mod 4 in
-    /// {0, 1}; then, on top of it, those with k mod 4 in {2, 3}. The old D is added last, as an f32 addition that
-    /// rounds to nearest even.
+    /// No unit of its own. The elements become f16. Up to 32 products are two fused sums: first, from zero, those with k mod 4 in {0, 1}; then,
+    /// on top of it, those with k mod 4 in {2, 3}. Of a sparse A, k counts the elements that are stored. The old D is added
+    /// last, as an addition in the format of D that rounds to nearest even.
     TwoHalves(FusedSum),
     /// The exact integer sum, modulo 2^32 or clamped.
     Integer,
@@ -168,6 +170,12 @@ pub const RULES: &[Rule] = &[
     tcgen05(Kind::Mxf8f6f4, LATER, F8F6F4, UE8M0, Accumulator::F32, FUSED, LIKE_SM100),
     tcgen05(Kind::Mxf4, LATER, E2M1, UE8M0, Accumulator::F32, GROUPED, LIKE_SM100),
     tcgen05(Kind::Mxf4nvf4, LATER, E2M1, ALL_SCALES, Accumulator::F32, GROUPED, LIKE_SM100),
+    // Eight products of tf32 are two sums of four there, as if there were two `mma.sync`.
+    wmma(SM80, fused(24, -132, 4, Z32), MODEL),
+    wmma(SM90, fused(25, -133, 4, Z32), H200_FORMS),
+    wmma(SM100, fused(25, -133, 4, Z32), LIKE_SM90),
+    wmma(LATER, fused(25, -133, 4, Z32), LIKE_SM90),
+    wmma(SM120, fused(25, -133, 4, Z32), LIKE_SM90),
     // Ampere and Ada.
     mma(Kind::Tf32, SM80, TF32, &[], Accumulator::F32, fused(24, -132, 4, Z32), MODEL),
     mma(Kind::F16, SM80, F16_BF16, &[], Accumulator::F32, fused(24, -132, 8, Z32), MODEL),
@@ -180,17 +188,20 @@ pub const RULES: &[Rule] = &[
     mma(Kind::F16, SM90, F16_BF16, &[], Accumulator::F32, fused(25, -133, 16, Z32), H200),
     mma(Kind::F16, SM90, F16, &[], Accumulator::F16, fused(25, -21, 16, N16), H200),
     mma(Kind::F8f6f4, SM90, F8, &[], Accumulator::F32, HALVES, H200_FP8),
-    mma(Kind::I8, SM90, INTEGERS, &[], Accumulator::S32, Arithmetic::Integer, H200_S8),
+    mma(Kind::F8f6f4, SM90, F8, &[], Accumulator::F16, HALVES_F16, H200_FORMS),
+    mma(Kind::I8, SM90, INTEGERS, &[], Accumulator::S32, Arithmetic::Integer, H200_FORMS),
     // Blackwell with Tensor Memory.
     mma(Kind::Tf32, SM100, TF32, &[], Accumulator::F32, fused(25, -133, 8, Z32), B200),
     mma(Kind::F16, SM100, F16_BF16, &[], Accumulator::F32, fused(25, -133, 16, Z32), B200),
     mma(Kind::F16, SM100, F16, &[], Accumulator::F16, fused(25, -21, 16, N16), MODEL),
     mma(Kind::F8f6f4, SM100, F8, &[], Accumulator::F32, HALVES, LIKE_SM90),
+    mma(Kind::F8f6f4, SM100, F8, &[], Accumulator::F16, HALVES_F16, LIKE_SM90),
     mma(Kind::I8, SM100, INTEGERS, &[], Accumulator::S32, Arithmetic::Integer, EXACT_INTEGERS),
     mma(Kind::Tf32, LATER, TF32, &[], Accumulator::F32, fused(25, -133, 8, Z32), LIKE_SM100),
     mma(Kind::F16, LATER, F16_BF16, &[], Accumulator::F32, fused(25, -133, 16, Z32), LIKE_SM100),
     mma(Kind::F16, LATER, F16, &[], Accumulator::F16, fused(25, -21, 16, N16), LIKE_SM100),
     mma(Kind::F8f6f4, LATER, F8, &[], Accumulator::F32, HALVES, LIKE_SM90),
+    mma(Kind::F8f6f4, LATER, F8, &[], Accumulator::F16, HALVES_F16, LIKE_SM90),
     mma(Kind::I8, LATER, INTEGERS, &[], Accumulator::S32, Arithmetic::Integer, EXACT_INTEGERS),
     // RTX Blackwell.
     mma(Kind::Tf32, SM120, TF32, &[], Accumulator::F32, fused(25, -133, 8, Z32), MODEL),
@@ -231,8 +242,8 @@ const FUSED: Arithmetic = fused(25, -133, 0, Z32);
 const FUSED_F16: Arithmetic = fused(25, -21, 0, N16);
 const GROUPED: Arithmetic =
     Arithmetic::Grouped(FusedSum { fraction_bits: 35, zero_exponent: -139, step: None, rounding: Z32 });
-const HALVES: Arithmetic =
-    Arithmetic::TwoHalves(FusedSum { fraction_bits: 25, zero_exponent: -133, step: Some(32), rounding: Z32 });
+const HALVES: Arithmetic = two_halves(-133, Z32);
+const HALVES_F16: Arithmetic = two_halves(-21, N16);
 
 const MODEL: Evidence =
     Evidence::Modelled { by: "MMA-Sim (arXiv 2511.10909), whose authors compared it with hardware" };
@@ -244,10 +255,13 @@ const H200_FP8: Evidence = Evidence::Measured {
     by: "this project",
     on: "H200, 19 200 elements a form, 9 216 of them in fixtures/hardware; of a NaN, only that it is one",
 };
-const H200_S8: Evidence = Evidence::Measured {
+/// Also of the sparse forms: see [`SPARSE_ON_H200`].
+const H200_FORMS: Evidence = Evidence::Measured {
     by: "this project",
-    on: "H200, 19 200 elements of s8, 9 216 of them in fixtures/hardware",
+    on: "H200, 20 480 elements a form, of which fixtures/hardware has hashes",
 };
+/// `mma.sp`, of all formats that `sm_90` has.
+pub(crate) const SPARSE_ON_H200: Evidence = H200_FORMS;
 const B200: Evidence = Evidence::Measured {
     by: "Accurate Models of NVIDIA Tensor Cores (arXiv 2512.07004)",
     on: "B200, 5 000 results of `wmma` a format, 1 000 of which were compared with this crate",
@@ -282,10 +296,20 @@ const fn mma(
     Rule { instruction, kind, targets, factors, scales, accumulator, arithmetic, evidence }
 }
 
+/// `wmma.mma` of tf32.
+const fn wmma(targets: &'static [Target], arithmetic: Arithmetic, evidence: Evidence) -> Rule {
+    let rule = mma(Kind::Tf32, targets, TF32, &[], Accumulator::F32, arithmetic, evidence);
+    Rule { instruction: Instruction::Wmma, ..rule }
+}
+
 /// A sum of which each has `step` products; 0 for all.
 const fn fused(fraction_bits: u8, zero_exponent: i16, step: u16, rounding: SumRounding) -> Arithmetic {
     let step = if step == 0 { None } else { Some(step) };
     Arithmetic::Fused(FusedSum { fraction_bits, zero_exponent, step, rounding })
+}
+
+const fn two_halves(zero_exponent: i16, rounding: SumRounding) -> Arithmetic {
+    Arithmetic::TwoHalves(FusedSum { fraction_bits: 25, zero_exponent, step: None, rounding })
 }
 
 impl Rule {

@@ -12,6 +12,6 @@ mod swizzle;
 mod tile;
 
 pub use im2col::Im2col;
-pub use operand::Operand;
+pub use operand::{Operand, Sixteen};
 pub use swizzle::Swizzle;
 pub use tile::{Element, Piece, Tensor, Tile};

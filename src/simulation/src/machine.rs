@@ -39,6 +39,7 @@ mod product;
 mod races;
 mod recording;
 mod reduction;
+mod spread;
 mod step;
 mod tensor;
 mod tensor_core;

@@ -8,6 +8,7 @@ use crate::addresses::matrix;
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::isa::generic::{ReductionOperator, Space, TensormapField, Type};
 use crate::isa::mma_fragments;
+use crate::isa::sparsity::{Granularity, Indices};
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
 
@@ -307,8 +308,10 @@ pub(crate) enum Action {
     Opaque {
         destinations: Slice,
     },
-    /// `mma.sync`, of a form that may be computed.
+    /// `mma`, `mma.sp`, `wmma.mma`, of a form that may be computed.
     Mma(Box<Mma>),
+    /// `wmma.load`, `wmma.store`
+    WarpMatrix(Box<WarpMatrix>),
     /// Nothing that matters here.
     Nothing,
     /// `join`: where the threads of a warp come together again, or [`NOWHERE`].
@@ -614,19 +617,82 @@ pub(crate) struct Atomic {
     pub(crate) strength: Strength,
 }
 
-/// `mma.sync`
+/// `mma`, `mma.sp`, `wmma.mma`
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mma {
-    pub(crate) kind: ptx_numbers::Kind,
-    /// Those of A and B.
-    pub(crate) formats: [ptx_numbers::Format; 2],
-    pub(crate) accumulator: ptx_numbers::Accumulator,
-    pub(crate) fragments: mma_fragments::Fragments,
-    pub(crate) saturates: bool,
+    pub(crate) sums: Sums,
+    pub(crate) factors: [mma_fragments::Factor; 2],
+    pub(crate) sum: mma_fragments::Sum,
+    /// The metadata of a sparse A.
+    pub(crate) metadata: Option<Metadata>,
+    /// The scale factors of A and B, and their format.
+    pub(crate) scales: Option<([ScaleFactors; 2], ptx_numbers::Format)>,
     pub(crate) d: Slice,
     pub(crate) a: Slice,
     pub(crate) b: Slice,
     pub(crate) c: Slice,
+}
+
+/// How products of matrices in registers are summed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sums {
+    /// As `ptx_numbers` says.
+    Narrow {
+        instruction: ptx_numbers::Instruction,
+        kind: ptx_numbers::Kind,
+        /// Those of A and B.
+        formats: [ptx_numbers::Format; 2],
+        accumulator: ptx_numbers::Accumulator,
+        saturates: bool,
+    },
+    /// Doubles, one after the other, by a fused multiply-add with this number among the arithmetics.
+    Double { fma: u32 },
+    /// Single bits: how many pairs differ, or are both set.
+    Bits { both: bool },
+}
+
+/// The metadata of a sparse A in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metadata {
+    pub(crate) granularity: Granularity,
+    pub(crate) indices: Indices,
+    pub(crate) register: Operand,
+    pub(crate) selector: u32,
+}
+
+/// Scale factors in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScaleFactors {
+    /// How many each row or column has.
+    pub(crate) count: u32,
+    pub(crate) register: Operand,
+    /// The byte of the first, and which lanes have them.
+    pub(crate) byte: Operand,
+    pub(crate) thread: Operand,
+}
+
+/// `wmma.load`, `wmma.store`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WarpMatrix {
+    pub(crate) store: bool,
+    pub(crate) matrix: WarpFragment,
+    /// Whether its rows are contiguous in memory, and not its columns.
+    pub(crate) by_rows: bool,
+    /// From one to the next, in elements; nothing if there is nothing between them.
+    pub(crate) stride: Option<Operand>,
+    pub(crate) address: Address,
+    pub(crate) space: Where,
+    /// Bits of an element.
+    pub(crate) bits: u32,
+    pub(crate) registers: Slice,
+}
+
+/// Which matrix that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WarpFragment {
+    A(mma_fragments::Factor),
+    B(mma_fragments::Factor),
+    Sum(mma_fragments::Sum),
 }
 
 /// What a barrier instruction does.
@@ -738,7 +804,8 @@ pub(crate) enum Tensor {
         pair: bool,
         shape: CpShape,
         multicast: Option<WarpMulticast>,
-        is_decompressed: bool,
+        /// Bits of the elements that become bytes.
+        decompressed: Option<u32>,
         address: Address,
         descriptor: Operand,
     },

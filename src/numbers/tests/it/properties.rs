@@ -114,7 +114,7 @@ fn case(rule: &Rule, choice: Choice, seed: u64) -> Case {
         saturate: random.below(2) == 1,
     };
     let (k, blocks) = match (rule.kind, rule.arithmetic) {
-        (_, Arithmetic::TwoHalves(_)) => (32, 0),
+        (_, Arithmetic::TwoHalves(_)) => (random.of(&[16, 32]), 0),
         (Kind::Tf32, _) => (8, 0),
         (Kind::F16, _) => (16, 0),
         (Kind::F8f6f4 | Kind::I8, _) => (32, 0),
@@ -123,7 +123,7 @@ fn case(rule: &Rule, choice: Choice, seed: u64) -> Case {
         (Kind::Mxf4, _) => random.of(&[(64, 2), (96, 3)]),
         (Kind::Mxf4nvf4, _) => random.of(&[(64, 2), (64, 4), (96, 6)]),
     };
-    let is_sparse = random.below(4) == 0 && !matches!(rule.arithmetic, Arithmetic::TwoHalves(_));
+    let is_sparse = random.below(4) == 0;
     // Of four elements, two; of K = 96 there is no sparse form.
     let indices: Option<Vec<u16>> = is_sparse.then(|| {
         let pairs = (0..ROWS * k / 2).flat_map(|at| {
@@ -232,13 +232,16 @@ fn slow(case: &Case, row: usize, column: usize) -> u32 {
             // An infinite product has no zero scale, as ue8m0 has no zero.
             ordinary(&terms.chain([old]).collect::<Vec<_>>())
         }
-        (Instruction::MmaSync, Kind::Tf32 | Kind::F16, Target::Sm80 | Target::Sm89) => {
+        (Instruction::Wmma, Kind::Tf32, _)
+        | (Instruction::MmaSync, Kind::Tf32 | Kind::F16, Target::Sm80 | Target::Sm89) => {
             let step = if multiply.kind == Kind::Tf32 { 4 } else { 8 };
+            let is_old = matches!(multiply.target, Target::Sm80 | Target::Sm89);
+            let (kept, zero) = if is_old { (24, zero + 1) } else { (25, zero) };
             let mut old = old;
             let mut bits = 0;
             for from in (0..*k).step_by(step) {
                 let terms: Vec<Number> = (from..from + step).map(product_at).chain([old]).collect();
-                bits = reference::sum(&terms, 24, zero + 1, result);
+                bits = reference::sum(&terms, kept, zero, result);
                 old = decode(if half { Format::F16 } else { Format::F32 }, bits);
             }
             bits
@@ -255,11 +258,21 @@ fn slow(case: &Case, row: usize, column: usize) -> u32 {
             bits
         }
         (Instruction::MmaSync, Kind::F8f6f4, target) if target != Target::Sm120 => {
+            let product_at = |at: usize| {
+                let a = reference::as_half(decode(multiply.a, element_a(at)));
+                let it = product(a, reference::as_half(decode(multiply.b, element_b(at))));
+                if multiply.negate_a == multiply.negate_b { it } else { negated(it) }
+            };
             let of = |remainders: [usize; 2]| {
                 (0..*k).filter(move |at| remainders.contains(&(at % 4))).map(product_at)
             };
             let first = ordinary(&of([0, 1]).collect::<Vec<_>>());
-            let both = ordinary(&of([2, 3]).chain([decode(Format::F32, first)]).collect::<Vec<_>>());
+            let format = if half { Format::F16 } else { Format::F32 };
+            let both = ordinary(&of([2, 3]).chain([decode(format, first)]).collect::<Vec<_>>());
+            if half {
+                // So many bits that nothing is cut.
+                return reference::sum(&[decode(format, both), old], 90, zero, result);
+            }
             let old = match case.old {
                 OldD::Zero => 0.0,
                 OldD::Read { scale } => f32::from_bits(bits) / f32::from(1_u16 << scale),
@@ -267,7 +280,7 @@ fn slow(case: &Case, row: usize, column: usize) -> u32 {
             let sum = f32::from_bits(both) + old;
             if sum.is_nan() { 0x7FFF_FFFF } else { sum.to_bits() }
         }
-        (Instruction::Tcgen05Mma | Instruction::MmaSync, _, _) => {
+        (Instruction::Tcgen05Mma | Instruction::MmaSync | Instruction::Wmma, _, _) => {
             ordinary(&(0..*k).map(product_at).chain([old]).collect::<Vec<_>>())
         }
     }

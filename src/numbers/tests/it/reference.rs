@@ -64,6 +64,18 @@ pub(crate) fn decode(format: Format, bits: u32) -> Number {
     }
 }
 
+/// The same number as one of f16, whose normal numbers go down to 2^-14.
+pub(crate) fn as_half(number: Number) -> Number {
+    match number {
+        Number::Finite { significand, fraction, exponent }
+            if significand != 0 && significand.abs() < 1 << fraction && exponent > -14 =>
+        {
+            as_half(Number::Finite { significand: significand * 2, fraction, exponent: exponent - 1 })
+        }
+        other => other,
+    }
+}
+
 /// The product of two numbers, not normalised.
 pub(crate) fn product(a: Number, b: Number) -> Number {
     match (a, b) {

@@ -24,7 +24,7 @@ fn what_no_source_covers() {
         Multiply::tcgen05(Kind::F16, Target::Sm90, Format::F16, Format::F16, Accumulator::F32),
         Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::Bf16, Accumulator::F32),
         Multiply::tcgen05(Kind::F16, Target::Sm100, Format::Bf16, Format::Bf16, Accumulator::F16),
-        Multiply::mma_sync(Kind::F8f6f4, Target::Sm90, Format::E4m3, Format::E4m3, Accumulator::F16),
+        Multiply::mma_sync(Kind::F8f6f4, Target::Sm90, Format::E2m1, Format::E4m3, Accumulator::F16),
         Multiply::mma_sync(Kind::I8, Target::Sm90, Format::S8, Format::S4, Accumulator::S32),
         Multiply {
             scale: None,
@@ -55,7 +55,9 @@ fn shapes_that_do_not_fit() {
     assert_eq!(rows(mxf4, 2, 64, 128, 3), Some(Error::Length));
     assert_eq!(rows(mxf4, 2, 65, 130, 2), Some(Error::K));
     let fp8 = Multiply::mma_sync(Kind::F8f6f4, Target::Sm90, Format::E4m3, Format::E4m3, Accumulator::F32);
-    assert_eq!(rows(fp8, 2, 16, 32, 0), Some(Error::K));
+    assert_eq!(rows(fp8, 2, 16, 32, 0), None);
+    assert_eq!(rows(fp8, 2, 18, 36, 0), Some(Error::K));
+    assert_eq!(rows(fp8, 2, 64, 128, 0), Some(Error::K));
     assert_eq!(F16.columns(&Matrix::new(1, 2, &[0; 2]).selecting(&[0; 2])).err(), Some(Error::Index));
 }
 

@@ -50,6 +50,15 @@ impl Swizzle {
         address ^ (row & rows) << unit ^ (flipped as u32) << 3
     }
 
+    /// Columns of an MN-major matrix that lie one behind the other, before its stride counts: the pattern with atoms of
+    /// 32 bytes has four.
+    pub const fn columns(self) -> u32 {
+        match self {
+            Self::Bytes128Atom32 | Self::Bytes128Atom32Flip8 => 4,
+            Self::None | Self::Bytes32 | Self::Bytes64 | Self::Bytes128 | Self::Bytes128Atom64 => 8,
+        }
+    }
+
     /// Bytes that stay together.
     pub const fn unit(self) -> u32 {
         match self {

@@ -17,7 +17,7 @@ pub(super) const ASSUMED_RESULTS: &str = "the results of multiplies, and what te
 
 /// What a word that is read is, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
+pub(super) enum Expected {
     Number,
     Pointer,
     /// Something that threads count with, or wait for.
@@ -26,7 +26,7 @@ enum Expected {
 
 impl Machine<'_> {
     /// Up to 8 bytes at a place; what cannot be read is not known.
-    fn read(
+    pub(super) fn read(
         &mut self,
         strand: &Strand,
         place: Place,
@@ -127,7 +127,7 @@ impl Machine<'_> {
     }
 
     /// Writes up to 8 bytes at a place.
-    fn write(
+    pub(super) fn write(
         &mut self,
         strand: &Strand,
         place: Place,

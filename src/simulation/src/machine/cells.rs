@@ -5,6 +5,12 @@ use crate::isa::tensor_memory::TensorMemory as Sizes;
 /// Lanes of a CTA's Tensor Memory.
 const LANES: usize = Sizes::LANES as usize;
 
+/// The lowest bit of an element in what it takes. In a byte, the ISA's figures 194 to 201 have those of 4 and of 6 bits in
+/// the middle: `00xxxx00` and `0xxxxxx0`, as an example of CUTLASS says that tests it (`cp_narrow_a_to_tmem_mma.py`).
+pub(super) const fn first_bit(bits: u32, container: u32) -> u32 {
+    if container == 8 && bits < 8 { (container - bits) / 2 } else { 0 }
+}
+
 /// The cells of a CTA: 32 bits in each lane of each column.
 #[derive(Debug, Default)]
 pub(super) struct Cells {

@@ -1,24 +1,36 @@
-//! `mma.sync` (PTX ISA, "Warp-level matrix instructions"): the matrices are in the registers of a warp.
+//! `mma`, `mma.sp` and `wmma` (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"): the matrices are in the
+//! registers of a warp.
 //!
-//! The arithmetic is that of `ptx_numbers`; where the elements are is that of `isa::mma_fragments`. What is not known
-//! stays so: an element of A makes a row of D unknown, one of B a column.
+//! The arithmetic is that of `ptx_numbers`; where the elements are is that of `isa::mma_fragments`, and what metadata
+//! say is that of `isa::sparsity`.
 
-use ptx_numbers::{Accumulator, Evidence, Form, Matrix, Multiply, OldD};
+#![allow(
+    clippy::many_single_char_names,
+    reason = "matrices and their sizes are called what the ISA calls them"
+)]
 
-use super::Machine;
-use super::access::ASSUMED_RESULTS;
+use ptx_numbers::{Accumulator, Evidence, Form, Format, Matrix, Multiply, OldD};
+
+use super::access::{ASSUMED_RESULTS, Expected};
+use super::places::Place;
+use super::spread::{self, Lines};
 use super::warp::{Strand, lanes};
+use super::{Machine, Stop};
 use crate::arithmetic::Lanes;
-use crate::isa::mma_fragments::{Element, Fragments};
-use crate::program::{Mma, Slice};
-
-/// Columns of B and D.
-const N: usize = 8;
+use crate::isa::mma_fragments::{Factor, Sum, scale_lane_of_a, scale_lane_of_b};
+use crate::isa::sparsity::{BITS_OF_CHUNK, metadata_lane};
+use crate::program::{Metadata, Mma, ScaleFactors, Slice, Sums, WarpFragment, WarpMatrix};
 
 /// The elements of A by rows or of B by columns, and which of these have some that are not known.
-struct Factor {
-    codes: Vec<u32>,
+struct Elements {
+    codes: Vec<u64>,
     lost: Vec<bool>,
+}
+
+/// D by rows, and which elements are known.
+struct Results {
+    values: Vec<u64>,
+    known: Vec<bool>,
 }
 
 impl Machine<'_> {
@@ -30,20 +42,18 @@ impl Machine<'_> {
         }
         let guesses = self.is_assumed && self.assumes.is_some();
         let results = if guesses || active != u32::MAX { None } else { self.product(strand, mma) };
-        let Some((d, lost)) = results else {
+        let Some(Results { values, known }) = results else {
             self.set_unknown(strand, mma.d, active);
             return;
         };
-        let is_packed = mma.accumulator == Accumulator::F16;
-        let per_register = if is_packed { 2 } else { 1 };
+        let (per_register, bits) = mma.parts_of_d();
         for (index, operand) in self.operands(mma.d).iter().enumerate() {
             let (mut value, mut unknown): (Lanes, u32) = ([0; 32], 0);
             for lane in 0..32 {
                 for part in 0..per_register {
-                    let element = mma.fragments.d(lane, index as u32 * per_register + part);
-                    let at = place(element);
-                    value[lane as usize] |= u64::from(d[at]) << (16 * part);
-                    unknown |= u32::from(lost[at]) << lane;
+                    let at = place(mma.sum, lane, index as u32 * per_register + part);
+                    value[lane as usize] |= values[at] << (bits * part);
+                    unknown |= u32::from(!known[at]) << lane;
                 }
             }
             if let Some(assumption) = self.assumes.filter(|_| unknown != 0) {
@@ -56,76 +66,332 @@ impl Machine<'_> {
         }
     }
 
-    /// D by rows, and which elements are not known; nothing if that is not computed.
-    fn product(&self, strand: &Strand, mma: &Mma) -> Option<(Vec<u32>, Vec<bool>)> {
-        let Mma { kind, formats: [first, second], accumulator, fragments, saturates, .. } = *mma;
-        let arithmetic = Multiply {
-            saturate: saturates,
-            ..Multiply::mma_sync(kind, self.target, first, second, accumulator)
-        };
-        let evidence = arithmetic.evidence(Form::Plain).ok()?;
-        if !self.believes && matches!(evidence, Evidence::Assumed { .. }) {
-            return None;
+    /// Nothing if that is not computed.
+    fn product(&self, strand: &Strand, mma: &Mma) -> Option<Results> {
+        let mut a = self.elements(strand, mma.a, mma.factors[0]);
+        let mut b = self.elements(strand, mma.b, mma.factors[1]);
+        let mut d = self.accumulator(strand, mma);
+        match mma.sums {
+            Sums::Narrow { instruction, kind, formats, accumulator, saturates } => {
+                for ((elements, format), factor) in [&mut a, &mut b].into_iter().zip(formats).zip(mma.factors)
+                {
+                    // One of 4 bits is in the middle of its byte.
+                    if format == Format::E2m1 && factor.bits == 8 {
+                        elements.codes.iter_mut().for_each(|code| *code >>= 2);
+                    }
+                }
+                let arithmetic = Multiply {
+                    instruction,
+                    scale: mma.scales.map(|(_, format)| format),
+                    saturate: saturates,
+                    ..Multiply::mma_sync(kind, self.target, formats[0], formats[1], accumulator)
+                };
+                let evidence = arithmetic.evidence(Form::Plain).ok()?;
+                if !self.believes && matches!(evidence, Evidence::Assumed { .. }) {
+                    return None;
+                }
+                self.narrow(strand, mma, &arithmetic, (a, b), &mut d);
+            }
+            Sums::Double { fma } => self.doubles(fma, mma, (&a, &b), &mut d),
+            Sums::Bits { both } => bits(both, mma, (&a, &b), &mut d),
         }
-        let (m, k) = (fragments.m as usize, fragments.k as usize);
-        let rows = self.factor(strand, (mma.a, m), fragments, |lane, register, at| {
-            let Element { row, column } = fragments.a(lane, register, at);
-            (row, column)
+        d.known.contains(&true).then_some(d)
+    }
+
+    /// What `ptx_numbers` computes.
+    fn narrow(
+        &self,
+        strand: &Strand,
+        mma: &Mma,
+        arithmetic: &Multiply,
+        (mut a, mut b): (Elements, Elements),
+        d: &mut Results,
+    ) {
+        let [of_a, of_b] = mma.factors;
+        let narrow = |codes: &[u64]| codes.iter().map(|code| *code as u32).collect::<Vec<u32>>();
+        let (codes_a, codes_b) = (narrow(&a.codes), narrow(&b.codes));
+        let mut matrix_a = Matrix::new(of_a.lines as usize, of_a.k as usize, &codes_a);
+        let mut matrix_b = Matrix::new(of_b.lines as usize, of_b.k as usize, &codes_b);
+        let indices = mma.metadata.map(|metadata| self.indices(strand, mma, metadata, &mut a.lost));
+        if let Some(indices) = &indices {
+            matrix_a = matrix_a.selecting(indices);
+        }
+        let scales = mma.scales.map(|([first, second], _)| {
+            let of_a = self.scale_factors(strand, first, scale_lane_of_a, &mut a.lost);
+            (of_a, self.scale_factors(strand, second, scale_lane_of_b, &mut b.lost))
         });
-        let columns = self.factor(strand, (mma.b, N), fragments, |lane, register, at| {
-            let Element { row, column } = fragments.b(lane, register, at);
-            (column, row)
-        });
-        let (mut d, mut lost) = (vec![0; m * N], vec![false; m * N]);
-        let is_packed = accumulator == Accumulator::F16;
-        let per_register = if is_packed { 2 } else { 1 };
+        if let Some((of_a, of_b)) = &scales {
+            (matrix_a, matrix_b) = (matrix_a.scaled(of_a), matrix_b.scaled(of_b));
+        }
+        let mut values = narrow(&d.values);
+        let a = Lines { matrix: matrix_a, lost: &a.lost };
+        let b = Lines { matrix: matrix_b, lost: &b.lost };
+        spread::multiply(arithmetic, (&a, &b), &mut values, &mut d.known, OldD::Read { scale: 0 });
+        d.values = values.into_iter().map(u64::from).collect();
+    }
+
+    /// Sums of doubles: each product is added by a fused multiply-add, in the order of K, to the old D.
+    fn doubles(&self, fma: u32, mma: &Mma, (a, b): (&Elements, &Elements), d: &mut Results) {
+        let fma = &self.program.arithmetics[fma as usize];
+        let (n, k) = (mma.sum.n as usize, mma.factors[0].k as usize);
+        for (start, (values, known)) in d.values.chunks_mut(32).zip(d.known.chunks_mut(32)).enumerate() {
+            let place = |lane: usize| ((start * 32 + lane) / n, (start * 32 + lane) % n);
+            let mut sums: Lanes = std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0));
+            for at in 0..k {
+                let of = |elements: &Elements, line: usize| elements.codes[line * k + at];
+                let first: Lanes = std::array::from_fn(|lane| of(a, place(lane).0));
+                let second: Lanes = std::array::from_fn(|lane| of(b, place(lane).1));
+                let old = sums;
+                fma.execute(u32::MAX, &[&first, &second, &old], &mut [&mut sums]);
+            }
+            for (lane, (value, known)) in values.iter_mut().zip(known).enumerate() {
+                *value = sums[lane];
+                *known &= !(a.lost[place(lane).0] | b.lost[place(lane).1]);
+            }
+        }
+    }
+
+    /// The old D.
+    fn accumulator(&self, strand: &Strand, mma: &Mma) -> Results {
+        let count = (mma.sum.m * mma.sum.n) as usize;
+        let mut d = Results { values: vec![0; count], known: vec![false; count] };
+        let (per_register, bits) = mma.parts_of_d();
         for (index, operand) in self.operands(mma.c).iter().enumerate() {
             let (value, unknown) = self.value(strand, *operand);
             for lane in 0..32 {
                 for part in 0..per_register {
-                    let at = place(fragments.d(lane, index as u32 * per_register + part));
-                    let bits = (value[lane as usize] >> (16 * part)) as u32;
-                    d[at] = if is_packed { bits & 0xFFFF } else { bits };
-                    lost[at] = unknown >> lane & 1 != 0;
+                    let at = place(mma.sum, lane, index as u32 * per_register + part);
+                    d.values[at] = value[lane as usize] >> (bits * part) & ones(bits);
+                    d.known[at] = unknown >> lane & 1 == 0;
                 }
             }
         }
-        for (at, lost) in lost.iter_mut().enumerate() {
-            *lost |= rows.lost[at / N] || columns.lost[at % N];
-        }
-        let rows = arithmetic.rows(&Matrix::new(m, k, &rows.codes)).ok()?;
-        let columns = arithmetic.columns(&Matrix::new(N, k, &columns.codes)).ok()?;
-        arithmetic.execute(&rows, &columns, &mut d, OldD::Read { scale: 0 }).ok()?;
-        Some((d, lost))
+        d
     }
 
-    /// The elements that registers hold: `place` says the row or column, and where in it.
-    fn factor(
-        &self,
-        strand: &Strand,
-        (registers, count): (Slice, usize),
-        fragments: Fragments,
-        place: impl Fn(u32, u32, u32) -> (u32, u32),
-    ) -> Factor {
-        let k = fragments.k as usize;
-        let mut factor = Factor { codes: vec![0; count * k], lost: vec![false; count] };
-        let mask = u64::MAX >> (64 - fragments.bits);
+    /// The elements that registers hold.
+    fn elements(&self, strand: &Strand, registers: Slice, factor: Factor) -> Elements {
+        let Factor { lines, k, bits, .. } = factor;
+        let mut elements =
+            Elements { codes: vec![0; (lines * k) as usize], lost: vec![false; lines as usize] };
         for (register, operand) in self.operands(registers).iter().enumerate() {
             let (value, unknown) = self.value(strand, *operand);
             for lane in 0..32 {
-                for at in 0..fragments.per_register() {
-                    let (line, along) = place(lane, register as u32, at);
-                    let code = value[lane as usize] >> (at * fragments.bits) & mask;
-                    factor.codes[line as usize * k + along as usize] = code as u32;
-                    factor.lost[line as usize] |= unknown >> lane & 1 != 0;
+                for at in 0..factor.per_register() {
+                    let (line, along) = factor.place(lane, register as u32, at);
+                    let code = value[lane as usize] >> (at * bits) & ones(bits);
+                    elements.codes[(line * k + along) as usize] = code;
+                    elements.lost[line as usize] |= unknown >> lane & 1 != 0;
                 }
             }
         }
-        factor
+        elements
+    }
+
+    /// Along K, where the elements of a sparse A are, row by row. Rows of which that is not known are lost.
+    fn indices(&self, strand: &Strand, mma: &Mma, metadata: Metadata, lost: &mut [bool]) -> Vec<u16> {
+        let Metadata { granularity, indices, register, selector } = metadata;
+        let (value, unknown) = self.value(strand, register);
+        let of_row = granularity.bits_of_row(mma.factors[1].k);
+        let mut all = Vec::new();
+        for (row, lost) in lost.iter_mut().enumerate() {
+            for chunk in 0..of_row / BITS_OF_CHUNK {
+                let form = (of_row, mma.factors[0].bits);
+                let (lane, bit) = metadata_lane(row as u32, chunk, form, selector);
+                let is_known = unknown >> lane & 1 == 0;
+                let bits = (value[lane as usize] >> bit & 0xF) as u32;
+                let positions = granularity.positions(indices, bits).filter(|_| is_known);
+                *lost |= positions.is_none();
+                // The first of these always means something.
+                let positions = positions.or_else(|| granularity.positions(indices, 0b0100));
+                let first = chunk * granularity.chunk();
+                all.extend(positions.into_iter().flatten().map(|position| (first + position) as u16));
+            }
+        }
+        all
+    }
+
+    /// The scale factors of rows of A or columns of B. What is not known of them is lost.
+    fn scale_factors(
+        &self,
+        strand: &Strand,
+        factors: ScaleFactors,
+        lane_of: fn(u32, u32) -> u32,
+        lost: &mut [bool],
+    ) -> Vec<u32> {
+        let ScaleFactors { count, register, byte, thread } = factors;
+        let (value, unknown) = self.value(strand, register);
+        let ((bytes, no_byte), (threads, no_thread)) = (self.value(strand, byte), self.value(strand, thread));
+        let mut all = Vec::new();
+        for (line, lost) in lost.iter_mut().enumerate() {
+            let lane = lane_of(line as u32, threads[0] as u32) as usize;
+            let first = bytes[0] as u32 & 3;
+            *lost |= (unknown >> lane | no_byte | no_thread) & 1 != 0 || first + count > 4;
+            all.extend((0..count).map(|at| (value[lane] >> ((first + at) % 4 * 8) & 0xFF) as u32));
+        }
+        all
+    }
+
+    /// `wmma.load`, `wmma.store`: what each register of each lane has of the matrix is where in memory.
+    pub(super) fn warp_matrix(
+        &mut self,
+        strand: &Strand,
+        matrix: &WarpMatrix,
+        active: u32,
+    ) -> Result<(), Stop> {
+        self.check_aligned(strand, true, active);
+        self.synchronise_lanes(strand.warp, active);
+        let (addresses, no_address) = self.addresses(strand, matrix.address);
+        let stride = match matrix.stride {
+            Some(stride) => self.value(strand, stride),
+            None => ([matrix.length().into(); 32], 0),
+        };
+        if (no_address | stride.1) & active != 0 {
+            return Err(Self::stop(strand, "an address is not known"));
+        }
+        let pieces = matrix.pieces();
+        let (mut shared, mut global, mut changed) = (Vec::new(), Vec::new(), false);
+        let mut is_unknown = false;
+        for (register, operand) in self.operands(matrix.registers).iter().enumerate() {
+            let (mut value, mut unknown) =
+                if matrix.store { self.value(strand, *operand) } else { ([0; 32], 0) };
+            is_unknown |= unknown & active != 0;
+            for lane in lanes(active) {
+                for piece in &pieces {
+                    let (major, minor) = matrix.place(lane as u32, register as u32, piece.element);
+                    let at =
+                        (u64::from(major) * stride.0[lane] + u64::from(minor)) * u64::from(matrix.bits) / 8;
+                    let address = addresses[lane].wrapping_add(at);
+                    let Some(place) = self.place(strand, matrix.space, address, piece.bytes, matrix.store)
+                    else {
+                        unknown |= 1 << lane;
+                        continue;
+                    };
+                    match place {
+                        Place::Shared { cta, offset } => shared.push((cta, offset, piece.bytes)),
+                        Place::Global(address) => global.push((address, piece.bytes)),
+                        Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
+                    }
+                    if self.trace.is_some() {
+                        let moved = (piece.bit / 8, piece.bytes);
+                        self.trace_piece(strand, matrix.store, (*operand, lane, moved), place);
+                    }
+                    if matrix.store {
+                        let part = value[lane] >> piece.bit & ones(piece.bytes * 8);
+                        let is_lost = unknown >> lane & 1 != 0;
+                        changed |= self.write(strand, place, lane, piece.bytes, (part, is_lost))?;
+                    } else {
+                        let read = self.read(strand, place, lane, (piece.bytes, Expected::Number))?;
+                        value[lane] |= read.value << piece.bit;
+                        unknown |= u32::from(read.unknown) << lane;
+                    }
+                }
+            }
+            if !matrix.store {
+                self.set(strand, *operand, active, &value, unknown);
+            }
+        }
+        if !shared.is_empty() {
+            self.touch(strand, &shared, (matrix.store, matrix.store && !changed), None, active);
+        }
+        self.touch_global(
+            strand,
+            &global,
+            (matrix.store, matrix.store && !changed, is_unknown),
+            None,
+            active,
+        );
+        self.epoch += u64::from(changed);
+        Ok(())
     }
 }
 
+/// Elements of a register that lie together in memory.
+struct Together {
+    /// The number of the first one.
+    element: u32,
+    /// Its lowest bit in the register.
+    bit: u32,
+    bytes: u32,
+}
+
+impl Mma {
+    /// Elements of C and D in a register, and the bits of one.
+    pub(super) const fn parts_of_d(&self) -> (u32, u32) {
+        match self.sums {
+            Sums::Narrow { accumulator: Accumulator::F16, .. } => (2, 16),
+            Sums::Narrow { .. } | Sums::Bits { .. } => (1, 32),
+            Sums::Double { .. } => (1, 64),
+        }
+    }
+}
+
+impl WarpMatrix {
+    /// The elements of a row or a column that is contiguous.
+    fn length(&self) -> u32 {
+        match (self.matrix, self.by_rows) {
+            (WarpFragment::A(a), true) => a.k,
+            (WarpFragment::A(a), false) => a.lines,
+            (WarpFragment::B(b), true) => b.lines,
+            (WarpFragment::B(b), false) => b.k,
+            (WarpFragment::Sum(sum), true) => sum.n,
+            (WarpFragment::Sum(sum), false) => sum.m,
+        }
+    }
+
+    /// Which elements of a register lie together.
+    fn pieces(&self) -> Vec<Together> {
+        let bits = self.bits;
+        let (count, along) = match self.matrix {
+            WarpFragment::A(a) => (a.per_register(), self.by_rows),
+            WarpFragment::B(b) => (b.per_register(), !self.by_rows),
+            WarpFragment::Sum(_) => (if bits == 16 { 2 } else { 1 }, false),
+        };
+        if along {
+            return vec![Together { element: 0, bit: 0, bytes: count * bits / 8 }];
+        }
+        (0..count).map(|element| Together { element, bit: element * bits, bytes: bits.div_ceil(8) }).collect()
+    }
+
+    /// Which row or column an element is in, of those that are contiguous, and where in it.
+    fn place(&self, lane: u32, register: u32, element: u32) -> (u32, u32) {
+        // Registers beyond those that a factor needs repeat it.
+        let of = |factor: Factor| factor.place(lane, register % factor.registers(), element);
+        let (row, column) = match self.matrix {
+            WarpFragment::A(a) => of(a),
+            WarpFragment::B(b) => {
+                let (column, row) = of(b);
+                (row, column)
+            }
+            WarpFragment::Sum(sum) => {
+                let count = if self.bits == 16 { 2 } else { 1 };
+                let at = sum.place(lane, register * count + element);
+                (at.row, at.column)
+            }
+        };
+        if self.by_rows { (row, column) } else { (column, row) }
+    }
+}
+
+/// Sums of single bits.
+fn bits(both: bool, mma: &Mma, (a, b): (&Elements, &Elements), d: &mut Results) {
+    let (n, k) = (mma.sum.n as usize, mma.factors[0].k as usize);
+    for (at, (value, known)) in d.values.iter_mut().zip(&mut d.known).enumerate() {
+        let (row, column) = (at / n, at % n);
+        let pairs = a.codes[row * k..][..k].iter().zip(&b.codes[column * k..][..k]);
+        let count: u64 = pairs.map(|(a, b)| if both { a & b } else { a ^ b }).sum();
+        *value = u64::from((*value as u32).wrapping_add(count as u32));
+        *known &= !(a.lost[row] | b.lost[column]);
+    }
+}
+
+/// So many ones.
+const fn ones(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
 /// Where an element of D is, row by row.
-const fn place(element: Element) -> usize {
-    element.row as usize * N + element.column as usize
+const fn place(sum: Sum, lane: u32, element: u32) -> usize {
+    let element = sum.place(lane, element);
+    (element.row * sum.n + element.column) as usize
 }

@@ -1,9 +1,8 @@
 //! What a multiply computes: its operands in shared and Tensor Memory, and the accumulator.
 //!
-//! The arithmetic is that of `ptx_numbers`; where the elements lie is that of `addresses::Operand` and of
-//! `isa::tensor_cells`. What is not known stays so: an element of A makes a row of D unknown, one of B a column. Not
-//! computed are sparse multiplies that use half of the lanes, K = 96, moved patterns, absolute strides, and elements of
-//! less than 8 bits in Tensor Memory.
+//! The arithmetic is that of `ptx_numbers`; where the elements lie is that of `addresses::Operand`, of
+//! `isa::tensor_cells`, `isa::scale_vectors` and `isa::sparsity`. Not computed are sparse multiplies that use half of the
+//! lanes, shifted rows of A, and B behind a lookup table.
 
 use std::ops::Range;
 
@@ -11,23 +10,60 @@ use ptx_numbers::{
     Accumulator, Evidence, Form, Format, Kind, Matrix as Codes, Multiply as Arithmetic, OldD, Target,
 };
 
-use super::cells::Cells;
+use super::cells::{Cells, first_bit};
 use super::memory::Bytes;
+use super::spread::{self, Lines};
 use super::warp::Strand;
 use super::{Cta, Machine};
-use crate::addresses::Operand as Place;
-use crate::descriptor::Generation;
+use crate::addresses::{Operand as Place, Sixteen};
 use crate::descriptor::idesc_check::Facts;
+use crate::descriptor::zero_column_mask::ZeroColumnMask;
+use crate::descriptor::{Features, Generation};
 use crate::isa::datapath::DatapathLayout;
 use crate::isa::element_types::{AccumulatorType, ElementType, ScaleType};
 use crate::isa::scale_vectors;
-use crate::isa::tensor_cells::metadata_cell;
+use crate::isa::sparsity::{BITS_OF_CHUNK, Granularity, Indices, metadata_cell};
 use crate::isa::vocabulary;
 use crate::program::Multiply;
 use crate::provenance::{Cell, Factors, Space};
 
 /// Lanes of a CTA's Tensor Memory.
 const LANES: u32 = crate::isa::tensor_memory::TensorMemory::LANES;
+
+/// A multiply, all of whose operands are decoded.
+pub(super) struct Decoded<'a> {
+    pub(super) multiply: &'a Multiply,
+    pub(super) facts: &'a Facts,
+    pub(super) features: Features,
+    pub(super) target: Target,
+    pub(super) ctas: &'a [u32],
+    pub(super) layout: &'static DatapathLayout,
+    pub(super) n: u32,
+    pub(super) k: u32,
+    pub(super) a: Where,
+    /// The descriptor of B.
+    pub(super) b: u64,
+    /// The lane and the column of D.
+    pub(super) d: (u32, u32),
+    pub(super) old: OldD,
+    /// By CTA: lanes of D that are left alone.
+    pub(super) disabled: [u128; 2],
+    /// The zero-column mask.
+    pub(super) mask: Option<u64>,
+    /// The first column of the metadata of a sparse A.
+    pub(super) metadata: Option<u32>,
+    /// The first columns of the scale factors of A and B.
+    pub(super) scales: Option<[u32; 2]>,
+}
+
+/// Where A lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Where {
+    /// Its descriptor.
+    Shared(u64),
+    /// Its lane and column.
+    Tensor(u32, u32),
+}
 
 /// A multiply that is computed when it takes effect.
 #[derive(Debug)]
@@ -45,8 +81,10 @@ pub(super) struct Product {
     /// By CTA: lanes of D that are left alone.
     disabled: [u128; 2],
     scales: Option<Scales>,
-    /// The first column of the metadata of a sparse A.
-    metadata: Option<u32>,
+    sparse: Option<Sparse>,
+    /// The column of B that is the first one, and which of them count as zero.
+    shift: u32,
+    zeros: Vec<bool>,
 }
 
 /// Scale factors in Tensor Memory.
@@ -54,9 +92,17 @@ pub(super) struct Product {
 struct Scales {
     /// How many each row and column has.
     count: u32,
-    /// The first column of those of A, and the byte of the first; the same of B.
+    /// The first column of those of A, and their id; the same of B.
     a: (u32, u32),
     b: (u32, u32),
+}
+
+/// The metadata of a sparse A.
+#[derive(Clone, Copy, Debug)]
+struct Sparse {
+    granularity: Granularity,
+    /// The first column.
+    column: u32,
 }
 
 /// Where an operand lies.
@@ -68,7 +114,12 @@ enum Source {
         bits: (u32, u32),
     },
     /// The lane and the column.
-    Tensor { lane: u32, column: u32, bits: u32 },
+    Tensor {
+        lane: u32,
+        column: u32,
+        /// Bits of an element, and how many it takes.
+        bits: (u32, u32),
+    },
 }
 
 /// Elements, row by row or column by column, and which of these have some that are not known.
@@ -76,8 +127,6 @@ enum Source {
 struct Elements {
     codes: Vec<u32>,
     lost: Vec<bool>,
-    /// Of a sparse A: where they are along K.
-    indices: Option<Vec<u16>>,
 }
 
 /// A part of D in one CTA.
@@ -106,74 +155,61 @@ impl Product {
         u64::from(self.layout.m) * u64::from(self.n) * u64::from(self.k)
     }
 
-    /// What a multiply computes; nothing if that is not computed here.
-    pub(super) fn new(
-        multiply: &Multiply,
-        facts: &Facts,
-        (generation, target): (Generation, Target),
-        (layout, n, k): (&'static DatapathLayout, u32, u32),
-        ctas: &[u32],
-    ) -> Option<Self> {
-        if multiply.ashift || multiply.zero_column_mask.is_some() || multiply.is_looked_up {
+    /// What a multiply computes; nothing if that is not computed here, or if no source vouches for it and none is
+    /// believed.
+    pub(super) fn new(decoded: &Decoded<'_>, believes: bool) -> Option<Self> {
+        Self::decoded(decoded).filter(|it| believes || it.is_vouched(decoded.multiply))
+    }
+
+    fn decoded(decoded: &Decoded<'_>) -> Option<Self> {
+        let Decoded { multiply, facts, features, layout, n, k, .. } = *decoded;
+        if multiply.ashift || multiply.is_looked_up {
             return None;
         }
-        // Where only half of the lanes are used, the ISA does not say how metadata lie.
-        if multiply.sparse && (layout.lanes_of_group() < 32 || layout.parts() > 1) {
+        if decoded.ctas.len() as u32 != layout.ctas() || features.generation != Generation::Blackwell {
             return None;
         }
-        if ctas.len() as u32 != layout.ctas() || generation != Generation::Blackwell {
-            return None;
-        }
-        let kind = match multiply.kind {
-            vocabulary::Kind::F16 => Kind::F16,
-            vocabulary::Kind::Tf32 => Kind::Tf32,
-            vocabulary::Kind::F8f6f4 => Kind::F8f6f4,
-            vocabulary::Kind::I8 => Kind::I8,
-            vocabulary::Kind::Mxf8f6f4 => Kind::Mxf8f6f4,
-            vocabulary::Kind::Mxf4 if k != 96 => Kind::Mxf4,
-            vocabulary::Kind::Mxf4nvf4 if k != 96 => Kind::Mxf4nvf4,
-            vocabulary::Kind::Mxf4 | vocabulary::Kind::Mxf4nvf4 | vocabulary::Kind::Ti16 => return None,
-        };
-        let accumulator = match facts.d? {
-            AccumulatorType::F16 => Accumulator::F16,
-            AccumulatorType::F32 => Accumulator::F32,
-            AccumulatorType::S32 => Accumulator::S32,
-        };
-        let scale = match facts.scale {
-            Some(ScaleType::Ue8m0) => Some(Format::Ue8m0),
-            Some(ScaleType::Ue4m3) => Some(Format::Ue4m3),
-            Some(ScaleType::Ue5m3) => Some(Format::Ue5m3),
-            None => None,
-        };
-        let arithmetic = Arithmetic {
-            scale,
-            negate_a: facts.negate_a?,
-            negate_b: facts.negate_b?,
-            saturate: facts.saturates.unwrap_or(false),
-            ..Arithmetic::tcgen05(kind, target, format(facts.a?)?, format(facts.b?)?, accumulator)
-        };
+        let arithmetic = decoded.arithmetic()?;
         arithmetic.rule().ok()?;
-        let nothing = Source::Tensor { lane: 0, column: 0, bits: 0 };
+        let (shift, zeros) = match decoded.mask {
+            None => (0, Vec::new()),
+            Some(word) => {
+                let mask = ZeroColumnMask::decode(Some(layout.m), word).ok()?;
+                (mask.shift.into(), mask.sub_masks(layout.m, n)?.concat())
+            }
+        };
         Some(Self {
             arithmetic,
-            ctas: ctas.to_vec(),
+            ctas: decoded.ctas.to_vec(),
             layout,
             n,
             k,
-            a: nothing,
-            b: nothing,
-            d: (0, 0),
-            old: OldD::Zero,
-            disabled: [0; 2],
-            scales: None,
-            metadata: None,
+            a: match decoded.a {
+                Where::Shared(word) => decoded.shared(word, facts.transpose_a?, facts.a?)?,
+                Where::Tensor(lane, column) => {
+                    let ty = facts.a?;
+                    Source::Tensor { lane, column, bits: (ty.bits(), ty.container_bits(multiply.kind)) }
+                }
+            },
+            b: decoded.shared(decoded.b, facts.transpose_b?, facts.b?)?,
+            d: decoded.d,
+            old: decoded.old,
+            disabled: decoded.disabled,
+            scales: match decoded.scales {
+                Some(columns) => Some(decoded.scale_factors(columns)?),
+                None if facts.scale.is_some() => return None,
+                None => None,
+            },
+            sparse: if multiply.sparse { Some(decoded.sparse()?) } else { None },
+            shift,
+            zeros,
         })
     }
 
     /// Whether a source vouches for the arithmetic, which is not that of a plain multiply alone.
-    pub(super) fn is_vouched(&self, multiply: &Multiply) -> bool {
-        let plain = ptx_numbers::Arithmetic::Integer;
-        let is_exact = self.arithmetic.rule().is_ok_and(|rule| rule.arithmetic == plain);
+    fn is_vouched(&self, multiply: &Multiply) -> bool {
+        let is_exact =
+            self.arithmetic.rule().is_ok_and(|rule| rule.arithmetic == ptx_numbers::Arithmetic::Integer);
         let form = match multiply {
             Multiply { weight_stationary: true, .. } => Form::WeightStationary,
             Multiply { sparse: true, .. } => Form::Sparse,
@@ -186,110 +222,41 @@ impl Product {
         is_exact || !is_scaled_down && !matches!(evidence, Err(_) | Ok(Evidence::Assumed { .. }))
     }
 
-    /// With A in shared memory: its descriptor, whether it is M-major, the bits of an element, and how many it takes.
-    #[must_use]
-    pub(super) fn a_at(self, descriptor: u64, transposed: bool, bits: (u32, u32)) -> Option<Self> {
-        Some(Self { a: shared(descriptor, transposed, bits)?, ..self })
-    }
-
-    /// With A in Tensor Memory.
-    #[must_use]
-    pub(super) fn a_in(self, (lane, column): (u32, u32), (bits, container): (u32, u32)) -> Option<Self> {
-        // How less than 8 bits lie in their byte is not said.
-        let is_plain = bits == container || self.arithmetic.a == Format::Tf32;
-        is_plain.then_some(Self { a: Source::Tensor { lane, column, bits: container }, ..self })
-    }
-
-    /// With B in shared memory.
-    #[must_use]
-    pub(super) fn b_at(self, descriptor: u64, transposed: bool, bits: (u32, u32)) -> Option<Self> {
-        Some(Self { b: shared(descriptor, transposed, bits)?, ..self })
-    }
-
-    /// With D from a lane and a column on, what becomes of the old one, and lanes that are left alone.
-    #[must_use]
-    pub(super) fn d_at(self, d: (u32, u32), old: OldD, disabled: [u128; 2]) -> Self {
-        Self { d, old, disabled, ..self }
-    }
-
-    /// With the metadata of a sparse A from a column on. Of a pair of columns, `selector` says which if one is enough.
-    #[must_use]
-    pub(super) fn sparse(self, column: Option<u32>, selector: Option<u32>) -> Self {
-        let column = column.map(|column| match self.metadata_bits() {
-            32 => column / 2 * 2 + selector.unwrap_or(0) % 2,
-            _ => column,
-        });
-        Self { metadata: column, ..self }
-    }
-
-    /// Bits of metadata that a row has.
-    const fn metadata_bits(&self) -> u32 {
-        match self.arithmetic.kind {
-            Kind::Tf32 => 2 * self.k,
-            Kind::F16 | Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => self.k,
-            Kind::Mxf4 | Kind::Mxf4nvf4 => self.k / 2,
-        }
-    }
-
     /// Elements of A that a row has.
     const fn k_of_a(&self) -> u32 {
-        if self.metadata.is_some() { self.k / 2 } else { self.k }
+        if self.sparse.is_some() { self.k / 2 } else { self.k }
     }
 
-    /// Along K, where the elements of a sparse A are, row by row; and the rows of which that is not known.
-    fn read_metadata(&self, cells: &Cells, column: u32) -> (Vec<u16>, Vec<bool>) {
-        let (rows, of_row) = (self.layout.rows(), self.metadata_bits());
+    /// Along K, where the elements of a sparse A are, row by row; and the rows of which that is not known. Each part of D
+    /// has the metadata in its own lanes.
+    fn read_metadata(&self, cells: &Cells, sparse: Sparse, part: u32) -> (Vec<u16>, Vec<bool>) {
+        let Sparse { granularity, column } = sparse;
+        let (rows, of_row) = (self.layout.rows(), granularity.bits_of_row(self.k));
         let (mut indices, mut lost) = (Vec::new(), vec![false; rows as usize]);
-        for (row, chunk) in (0..rows).flat_map(|row| (0..of_row / 4).map(move |chunk| (row, chunk))) {
+        for (row, chunk) in (0..rows).flat_map(|row| (0..of_row / BITS_OF_CHUNK).map(move |it| (row, it))) {
             let (lane, at, bit) = metadata_cell(row, chunk, of_row);
-            let bits = cells.get(lane, column + at).map(|cell| (cell >> bit & 0xF) as u16);
-            let (first, second) = bits.map_or((0, 1), |bits| (bits & 3, bits >> 2));
-            // Other bits mean nothing.
-            let is_lost = bits.is_none() || first >= second;
-            lost[row as usize] |= is_lost;
-            let (first, second) = if is_lost { (0, 1) } else { (first, second) };
-            let chunk = chunk as u16;
-            match self.arithmetic.kind {
-                Kind::Tf32 => indices.push(chunk * 2 + first / 2),
-                Kind::F16 | Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => {
-                    indices.extend([chunk * 4 + first, chunk * 4 + second]);
-                }
-                Kind::Mxf4 | Kind::Mxf4nvf4 => {
-                    for pair in [first, second] {
-                        indices.extend([chunk * 8 + pair * 2, chunk * 8 + pair * 2 + 1]);
-                    }
-                }
-            }
+            let cell = cells.get(lane + part * rows, column + at);
+            let positions = |bits| granularity.positions(Indices::Listed, bits);
+            // The first of these always means something.
+            let known = cell.and_then(|cell| positions(cell >> bit & 0xF));
+            lost[row as usize] |= known.is_none();
+            let first = chunk * granularity.chunk();
+            let positions = known.or_else(|| positions(0b0100)).into_iter().flatten();
+            indices.extend(positions.map(|position| (first + position) as u16));
         }
         (indices, lost)
     }
 
-    /// With scale factors of A and B from two columns on, if the multiply has some: their ids are the bytes that they
-    /// begin in (9.7.16.10.7.2).
-    pub(super) fn scaled(
-        self,
-        columns: Option<(u32, u32)>,
-        multiply: &Multiply,
-        facts: &Facts,
-    ) -> Option<Self> {
-        let Some((a, b)) = columns else { return self.arithmetic.scale.is_none().then_some(self) };
-        let (id_a, id_b) = facts.scale_ids?;
-        let count = scale_vectors::count(multiply.kind, multiply.scale_vector_size);
-        let fits = id_a + count <= 4 && id_b + count <= 4 && self.arithmetic.scale.is_some();
-        fits.then_some(Self { scales: Some(Scales { count, a: (a, id_a), b: (b, id_b) }), ..self })
-    }
-
-    /// The scale factors of rows of A or columns of B: 32 of them lie in the lanes of a column, the next in the next
-    /// one (9.7.16.10.7). Each part of D has those of its own columns.
-    fn read_scales(&self, cells: &Cells, (column, byte): (u32, u32), count: u32, part: u32) -> Elements {
-        let each = self.scales.map_or(0, |scales| scales.count);
-        let mut all = Elements { lost: vec![false; count as usize], ..Elements::default() };
+    /// The scale factors of rows of A or columns of B. Each part of D has those of its own columns.
+    fn read_scales(&self, cells: &Cells, (column, id): (u32, u32), lines: u32, part: u32) -> Elements {
+        let count = self.scales.map_or(0, |scales| scales.count);
+        let mut all = Elements { lost: vec![false; lines as usize], ..Elements::default() };
         let first = part * (LANES / self.layout.parts());
-        for index in 0..count {
-            let cell = cells.get(first + index % 32, column + index / 32);
-            all.lost[index as usize] = cell.is_none() && each > 0;
-            let cell = cell.unwrap_or_default();
-            all.codes.extend((0..each).map(|at| cell >> ((byte + at) * 8) & 0xFF));
+        for (line, number) in (0..lines).flat_map(|line| (0..count).map(move |number| (line, number))) {
+            let (lane, at, byte) = scale_vectors::cell(line, number, id, lines);
+            let cell = cells.get(first + lane, column + at);
+            all.lost[line as usize] |= cell.is_none();
+            all.codes.push(cell.unwrap_or_default() >> (byte * 8) & 0xFF);
         }
         all
     }
@@ -307,103 +274,164 @@ impl Product {
         if self.disabled == [0; 2] && nothing_is_known {
             return Vec::new();
         }
-        let (rows, k, k_of_a) = (self.layout.rows(), self.k, self.k_of_a());
-        let columns_of_cta = self.n / self.layout.ctas();
-        let columns_of_part = self.n / self.layout.parts();
-        let mut b = Elements::default();
-        for cta in &self.ctas {
-            let part = self.b.read(&ctas[*cta as usize], columns_of_cta, k, |row| row);
-            b.codes.extend(part.codes);
-            b.lost.extend(part.lost);
-        }
+        let b = self.read_b(ctas);
+        let rows = self.layout.rows();
         let mut parts = Vec::new();
         for (index, cta) in self.ctas.iter().enumerate() {
             let memory = &ctas[*cta as usize];
             let mut shared = None;
             for part in 0..self.layout.parts() {
-                let a = match &self.a {
-                    Source::Shared { .. } => {
-                        shared.get_or_insert_with(|| self.a.read(memory, rows, k_of_a, |row| row))
-                    }
-                    Source::Tensor { .. } => {
-                        shared.insert(self.a.read(memory, rows, k_of_a, |row| self.layout.lane(row, part)))
-                    }
+                let read = |lane: &dyn Fn(u32) -> u32| self.a.read(memory, 0..rows, self.k_of_a(), lane);
+                let a: &Elements = match &self.a {
+                    Source::Shared { .. } => shared.get_or_insert_with(|| read(&|row| row)),
+                    Source::Tensor { .. } => shared.insert(read(&|row| self.layout.lane(row, part))),
                 };
-                let columns = part * columns_of_part..(part + 1) * columns_of_part;
-                let lanes = (0..rows).map(|row| (self.d.0 + self.layout.lane(row, part)) % LANES).collect();
-                let cells = &memory.tensor.cells;
-                if let Some(column) = self.metadata {
-                    let (indices, lost) = self.read_metadata(cells, column);
-                    a.lost.iter_mut().zip(lost).for_each(|(all, lost)| *all |= lost);
-                    a.indices = Some(indices);
-                }
-                let scales = self.scales.map(|scales| {
-                    // Those of A lie in every quarter of the lanes.
-                    let of_a = self.read_scales(cells, scales.a, rows, 0);
-                    [of_a, self.read_scales(cells, scales.b, columns_of_part, part)]
-                });
-                parts.push(self.part(a, &b, scales.as_ref(), columns, (index, *cta), lanes, cells));
+                parts.push(self.part(a, &b, (index, part), memory, *cta));
             }
         }
         parts
     }
 
-    /// Some columns of D in a CTA.
-    #[allow(clippy::too_many_arguments, reason = "operands and places")]
-    fn part(
-        &self,
-        a: &Elements,
-        b: &Elements,
-        scales: Option<&[Elements; 2]>,
-        columns: Range<u32>,
-        (index, cta): (usize, u32),
-        lanes: Vec<u32>,
-        cells: &Cells,
-    ) -> Part {
-        let k = self.k as usize;
-        let columns = columns.start as usize..columns.end as usize;
-        let count = columns.len();
-        let of_rows = |is: &dyn Fn(usize) -> bool| {
-            let rows = lanes.iter().enumerate().filter(|(row, _)| is(*row));
-            rows.fold(0, |all, (_, lane)| all | 1_u128 << lane)
-        };
-        let left_alone = self.disabled[index];
-        let is_lost = |which: usize, at: usize| scales.is_some_and(|scales| scales[which].lost[at]);
-        let computed = of_rows(&|row| !a.lost[row] && !is_lost(0, row)) & !left_alone;
-        let mut values = vec![0; lanes.len() * count];
-        let mut known = Vec::with_capacity(count);
-        for (at, lost) in b.lost[columns.clone()].iter().enumerate() {
-            let old = cells.column(self.d.1 + at as u32);
-            let mut here = if *lost || is_lost(1, at) { 0 } else { computed };
-            if self.old != OldD::Zero {
-                here &= old.map_or(0, |(_, known)| known);
-                if let Some((old, _)) = old.filter(|_| here != 0) {
-                    for (row, lane) in lanes.iter().enumerate() {
-                        values[row * count + at] = old[*lane as usize];
-                    }
-                }
-            }
-            known.push((here, old.map_or(0, |(_, known)| known & left_alone)));
+    /// The columns of B: of a pair, each CTA has half of them.
+    fn read_b(&self, ctas: &[Cta]) -> Elements {
+        let mut b = Elements::default();
+        let columns = self.shift..self.shift + self.n / self.layout.ctas();
+        for cta in &self.ctas {
+            let part = self.b.read(&ctas[*cta as usize], columns.clone(), self.k, &|row| row);
+            b.codes.extend(part.codes);
+            b.lost.extend(part.lost);
         }
-        let codes = &b.codes[columns.start * k..columns.end * k];
-        let is_any_known = known.iter().any(|(here, _)| *here != 0);
-        let scales = scales.map_or((&[][..], &[][..]), |[a, b]| (&a.codes, &b.codes));
-        let codes_of_a = Codes::new(lanes.len(), self.k_of_a() as usize, &a.codes).scaled(scales.0);
-        let a = match &a.indices {
-            Some(indices) => codes_of_a.selecting(indices),
-            None => codes_of_a,
-        };
-        let b = Codes::new(count, k, codes).scaled(scales.1);
-        if !is_any_known || self.execute(&a, &b, &mut values).is_err() {
-            for (here, _) in &mut known {
-                *here = 0;
-            }
+        let zeros = self.zeros.iter().enumerate().filter(|(_, is_zero)| **is_zero);
+        for (column, _) in zeros {
+            let k = self.k as usize;
+            b.codes[column * k..][..k].fill(0);
+            b.lost[column] = false;
         }
-        Part { cta, column: self.d.1, lanes, values, known }
+        b
     }
 
-    fn execute(&self, a: &Codes<'_>, b: &Codes<'_>, d: &mut [u32]) -> Result<(), ptx_numbers::Error> {
-        self.arithmetic.execute(&self.arithmetic.rows(a)?, &self.arithmetic.columns(b)?, d, self.old)
+    /// A part of D in a CTA, the `index`-th of them.
+    fn part(&self, a: &Elements, b: &Elements, (index, part): (usize, u32), memory: &Cta, cta: u32) -> Part {
+        let cells = &memory.tensor.cells;
+        let (rows, count) = (self.layout.rows(), self.n / self.layout.parts());
+        let (k, columns) = (self.k as usize, (part * count) as usize..((part + 1) * count) as usize);
+        let lanes: Vec<u32> = (0..rows).map(|row| (self.d.0 + self.layout.lane(row, part)) % LANES).collect();
+        let left_alone = self.disabled[index];
+
+        let mut lost_rows = a.lost.clone();
+        let mut lost_columns = b.lost[columns.clone()].to_vec();
+        let lose = |lines: &mut Vec<bool>, also: &[bool]| {
+            lines.iter_mut().zip(also).for_each(|(line, also)| *line |= also);
+        };
+        let metadata = self.sparse.map(|sparse| self.read_metadata(cells, sparse, part));
+        let scales = self.scales.map(|scales| {
+            // Those of A lie in every quarter of the lanes.
+            [self.read_scales(cells, scales.a, rows, 0), self.read_scales(cells, scales.b, count, part)]
+        });
+        let mut of_a = Codes::new(lanes.len(), self.k_of_a() as usize, &a.codes);
+        let mut of_b = Codes::new(count as usize, k, &b.codes[columns.start * k..columns.end * k]);
+        if let Some((indices, lost)) = &metadata {
+            lose(&mut lost_rows, lost);
+            of_a = of_a.selecting(indices);
+        }
+        if let Some([a, b]) = &scales {
+            lose(&mut lost_rows, &a.lost);
+            lose(&mut lost_columns, &b.lost);
+            (of_a, of_b) = (of_a.scaled(&a.codes), of_b.scaled(&b.codes));
+        }
+
+        let count = count as usize;
+        let mut values = vec![0; lanes.len() * count];
+        let mut known = vec![false; values.len()];
+        let olds: Vec<_> = (0..count).map(|at| cells.column(self.d.1 + at as u32)).collect();
+        for (row, lane) in lanes.iter().enumerate().filter(|(_, lane)| left_alone >> *lane & 1 == 0) {
+            let (values, known) = (&mut values[row * count..][..count], &mut known[row * count..][..count]);
+            if self.old == OldD::Zero {
+                known.fill(true);
+                continue;
+            }
+            for ((value, known), old) in values.iter_mut().zip(known).zip(&olds) {
+                if let Some((old, is_known)) = old {
+                    (*value, *known) = (old[*lane as usize], is_known >> lane & 1 != 0);
+                }
+            }
+        }
+        let a = Lines { matrix: of_a, lost: &lost_rows };
+        let b = Lines { matrix: of_b, lost: &lost_columns };
+        spread::multiply(&self.arithmetic, (&a, &b), &mut values, &mut known, self.old);
+        let mut by_column: Vec<(u128, u128)> =
+            olds.iter().map(|old| (0, old.map_or(0, |(_, known)| known & left_alone))).collect();
+        for (known, lane) in known.chunks(count.max(1)).zip(&lanes) {
+            for ((column, _), known) in by_column.iter_mut().zip(known) {
+                *column |= u128::from(*known) << lane;
+            }
+        }
+        Part { cta, column: self.d.1, lanes, values, known: by_column }
+    }
+}
+
+impl Decoded<'_> {
+    fn arithmetic(&self) -> Option<Arithmetic> {
+        let facts = self.facts;
+        let kind = match self.multiply.kind {
+            vocabulary::Kind::F16 => Kind::F16,
+            vocabulary::Kind::Tf32 => Kind::Tf32,
+            vocabulary::Kind::F8f6f4 => Kind::F8f6f4,
+            vocabulary::Kind::I8 => Kind::I8,
+            vocabulary::Kind::Mxf8f6f4 => Kind::Mxf8f6f4,
+            vocabulary::Kind::Mxf4 => Kind::Mxf4,
+            vocabulary::Kind::Mxf4nvf4 => Kind::Mxf4nvf4,
+            vocabulary::Kind::Ti16 => return None,
+        };
+        let accumulator = match facts.d? {
+            AccumulatorType::F16 => Accumulator::F16,
+            AccumulatorType::F32 => Accumulator::F32,
+            AccumulatorType::S32 => Accumulator::S32,
+        };
+        let scale = match facts.scale {
+            Some(ScaleType::Ue8m0) => Some(Format::Ue8m0),
+            Some(ScaleType::Ue4m3) => Some(Format::Ue4m3),
+            Some(ScaleType::Ue5m3) => Some(Format::Ue5m3),
+            None => None,
+        };
+        Some(Arithmetic {
+            scale,
+            negate_a: facts.negate_a?,
+            negate_b: facts.negate_b?,
+            saturate: facts.saturates.unwrap_or(false),
+            ..Arithmetic::tcgen05(kind, self.target, format(facts.a?)?, format(facts.b?)?, accumulator)
+        })
+    }
+
+    /// A matrix in shared memory.
+    fn shared(&self, word: u64, transposed: bool, ty: ElementType) -> Option<Source> {
+        let place = place_of(word, transposed, self.features)?;
+        Some(Source::Shared { place, bits: (ty.bits(), ty.container_bits(self.multiply.kind)) })
+    }
+
+    /// The scale factors from these columns on; nothing if what the descriptor says of them is wrong.
+    fn scale_factors(&self, [a, b]: [u32; 2]) -> Option<Scales> {
+        let kind = self.multiply.kind;
+        let size = self.multiply.scale_vector_size.or_else(|| scale_vectors::default(kind))?;
+        let (id_a, id_b) = self.facts.scale_ids?;
+        let ids = scale_vectors::ids(kind, size, self.k, self.multiply.sparse)?;
+        let scales = Scales { count: scale_vectors::count(kind, size, self.k), a: (a, id_a), b: (b, id_b) };
+        (ids.contains(&id_a) && ids.contains(&id_b)).then_some(scales)
+    }
+
+    /// The metadata of a sparse A.
+    fn sparse(&self) -> Option<Sparse> {
+        // Where only half of the lanes are used, no source says how metadata lie.
+        if self.layout.lanes_of_group() < 32 {
+            return None;
+        }
+        let (granularity, column) = (Granularity::of_kind(self.multiply.kind), self.metadata?);
+        // Of a pair of columns, the selector says which one if one is enough.
+        let column = match granularity.bits_of_row(self.k) {
+            ..=32 => column / 2 * 2 + self.facts.selector.unwrap_or(0) % 2,
+            _ => column,
+        };
+        Some(Sparse { granularity, column })
     }
 }
 
@@ -440,9 +468,9 @@ impl Product {
         let cta_of_b = self.ctas[(column / of_cta) as usize];
         let (k, k_of_a) = (self.k, self.k_of_a());
         // Of a sparse A, those elements of B that are multiplied.
-        let along: Vec<u32> = match self.metadata {
-            Some(first) => {
-                let (all, _) = self.read_metadata(cells, first);
+        let along: Vec<u32> = match self.sparse {
+            Some(sparse) => {
+                let (all, _) = self.read_metadata(cells, sparse, part);
                 let of_row = row as usize * k_of_a as usize..(row as usize + 1) * k_of_a as usize;
                 all[of_row].iter().map(|at| u32::from(*at)).collect()
             }
@@ -450,21 +478,26 @@ impl Product {
         };
         let lane = self.layout.lane(row, part);
         let a = (0..k_of_a).map(|at| self.a.cell((cluster, cta), row, at, lane)).collect();
-        let b = along.iter().map(|at| self.b.cell((cluster, cta_of_b), column % of_cta, *at, 0)).collect();
-        let scales = |(first, byte): (u32, u32), index: u32, part: u32| {
-            let lane = part * (LANES / self.layout.parts()) + index % 32;
-            let cell = Cell::tensor(Space::Tensor { cluster, cta }, lane, first + index / 32);
-            let count = self.scales.map_or(0, |scales| scales.count);
-            (0..count).map(|at| cell.part(byte + at, 1)).collect()
+        let is_zero = self.zeros.get(column as usize).copied().unwrap_or(false);
+        let b = |at: &u32| self.b.cell((cluster, cta_of_b), self.shift + column % of_cta, *at, 0);
+        let b = if is_zero { Vec::new() } else { along.iter().map(b).collect() };
+        let of_part = self.n / self.layout.parts();
+        let scales = |(first, id): (u32, u32), (line, lines): (u32, u32), part: u32| {
+            let cell = |number: u32| {
+                let (lane, at, byte) = scale_vectors::cell(line, number, id, lines);
+                let lane = part * (LANES / self.layout.parts()) + lane;
+                Cell::tensor(Space::Tensor { cluster, cta }, lane, first + at).part(byte, 1)
+            };
+            (0..self.scales.map_or(0, |scales| scales.count)).map(cell).collect()
         };
-        let in_part = column % (self.n / self.layout.parts());
+        let (of_a, of_b) = ((row, self.layout.rows()), (column % of_part, of_part));
         Factors {
             row: index as u32 * self.layout.rows() + row,
             column,
             a,
             b,
-            scales_a: self.scales.map_or_else(Vec::new, |it| scales(it.a, row, 0)),
-            scales_b: self.scales.map_or_else(Vec::new, |it| scales(it.b, in_part, part)),
+            scales_a: self.scales.map_or_else(Vec::new, |it| scales(it.a, of_a, 0)),
+            scales_b: self.scales.map_or_else(Vec::new, |it| scales(it.b, of_b, part)),
             adds: self.old != OldD::Zero,
             old: None,
             format: Some(self.arithmetic.accumulator),
@@ -488,27 +521,24 @@ impl Source {
                 let bit = from % in_sixteen * bits;
                 Cell::shared(cluster, cta, at + bit / 8, bits.div_ceil(8))
             }
-            Self::Tensor { lane: first, column, bits } => {
-                let bit = along * bits;
+            Self::Tensor { lane: first, column, bits: (_, container) } => {
+                let bit = along * container;
                 let cell = Cell::tensor(Space::Tensor { cluster, cta }, first + lane, column + bit / 32);
-                cell.part(bit % 32 / 8, bits.div_ceil(8))
+                cell.part(bit % 32 / 8, container.div_ceil(8))
             }
         }
     }
 
-    /// The elements: `count` rows of A or columns of B, each of `k`. `lane` is where a row lies in Tensor Memory.
-    fn read(&self, cta: &Cta, count: u32, k: u32, lane: impl Fn(u32) -> u32) -> Elements {
-        let mut elements = Elements {
-            codes: vec![0; (count * k) as usize],
-            lost: vec![false; count as usize],
-            indices: None,
-        };
+    /// The elements: some rows of A or columns of B, of `k` each. `lane` is where a row lies in Tensor Memory.
+    fn read(&self, cta: &Cta, lines: Range<u32>, k: u32, lane: &dyn Fn(u32) -> u32) -> Elements {
+        let count = lines.len();
+        let mut elements = Elements { codes: vec![0; count * k as usize], lost: vec![false; count] };
         match *self {
-            Self::Shared { place, bits } => elements.read_shared(&cta.shared, place, (count, k), bits),
-            Self::Tensor { lane: first, column, bits } => {
+            Self::Shared { place, bits } => elements.read_shared(&cta.shared, place, (lines, k), bits),
+            Self::Tensor { lane: first, column, bits: (bits, container) } => {
                 for (row, codes) in elements.codes.chunks_exact_mut(k as usize).enumerate() {
                     for (at, code) in codes.iter_mut().enumerate() {
-                        let bit = at as u32 * bits;
+                        let bit = at as u32 * container + first_bit(bits, container);
                         match cta.tensor.cells.get(first + lane(row as u32), column + bit / 32) {
                             Some(cell) => *code = cell >> (bit % 32) & mask(bits),
                             None => elements.lost[row] = true,
@@ -522,32 +552,33 @@ impl Source {
 }
 
 impl Elements {
-    /// Sixteen bytes after the other: these stay together in every mode.
-    fn read_shared(&mut self, memory: &Bytes, place: Place, (count, k): (u32, u32), bits: (u32, u32)) {
-        let (bits, container) = bits;
-        let in_sixteen = 128 / container;
+    fn read_shared(
+        &mut self,
+        memory: &Bytes,
+        place: Place,
+        (lines, k): (Range<u32>, u32),
+        (bits, container): (u32, u32),
+    ) {
         // Of elements of less bits than they take, sixteen lie in the first bytes of sixteen.
-        let bytes = (16 * bits / container) as usize;
-        let (lines, length) = if place.is_k_major { (count, k) } else { (k, count) };
-        for (line, from) in
-            (0..lines).flat_map(|line| (0..length).step_by(in_sixteen as usize).map(move |at| (line, at)))
-        {
-            let byte = from / in_sixteen * 16;
-            let at =
-                if place.is_k_major { place.address(line, byte, 1) } else { place.address(byte, line, 1) };
-            let read = memory.known(at.into(), bytes);
-            for index in 0..in_sixteen.min(length - from) {
+        let (each, bytes) = (128 / container, (16 * bits / container) as usize);
+        for Sixteen { row, column, address } in place.sixteens(lines.clone(), k, container) {
+            let read = memory.known(address.into(), bytes);
+            for index in 0..each {
                 let (row, column) =
-                    if place.is_k_major { (line, from + index) } else { (from + index, line) };
+                    if place.is_k_major { (row, column + index) } else { (row + index, column) };
+                if !lines.contains(&row) || column >= k {
+                    continue;
+                }
+                let line = row - lines.start;
                 let Some(read) = read else {
-                    self.lost[row as usize] = true;
+                    self.lost[line as usize] = true;
                     continue;
                 };
                 let bit = (index * bits) as usize;
                 let mut word = [0; 4];
                 let rest = &read[bit / 8..(bit / 8 + 4).min(read.len())];
                 word[..rest.len()].copy_from_slice(rest);
-                self.codes[(row * k + column) as usize] = u32::from_le_bytes(word) >> (bit % 8) & mask(bits);
+                self.codes[(line * k + column) as usize] = u32::from_le_bytes(word) >> (bit % 8) & mask(bits);
             }
         }
     }
@@ -558,17 +589,10 @@ const fn mask(bits: u32) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
 }
 
-/// Where a descriptor says that a matrix lies, unless its pattern is moved or its stride absolute.
-pub(super) fn place_of(descriptor: u64, transposed: bool) -> Option<Place> {
-    let is_moved = descriptor >> 49 & 7 != 0;
-    let is_absolute = descriptor >> 52 & 1 != 0;
-    (!is_moved && !is_absolute).then(|| Place::of_descriptor(descriptor, !transposed))
-}
-
-fn shared(descriptor: u64, transposed: bool, (bits, container): (u32, u32)) -> Option<Source> {
-    // Elements of tf32 take 32 bits.
-    let bits = if container == 32 { container } else { bits };
-    Some(Source::Shared { place: place_of(descriptor, transposed)?, bits: (bits, container) })
+/// Where a descriptor says that a matrix lies, if it can say so.
+pub(super) fn place_of(descriptor: u64, transposed: bool, features: Features) -> Option<Place> {
+    let place = Place::of_descriptor(descriptor, !transposed)?;
+    (features.absolute_stride || !place.is_absolute).then_some(place)
 }
 
 /// The format of elements.

@@ -104,6 +104,10 @@ impl Machine<'_> {
                 self.mma(strand, mma, active);
                 Ok(Flow::Next)
             }
+            Action::WarpMatrix(matrix) => {
+                self.warp_matrix(strand, matrix, active)?;
+                Ok(Flow::Next)
+            }
             Action::Nothing => Ok(Flow::Next),
             Action::Fence(strength) => {
                 self.fence(strand, *strength);
@@ -391,6 +395,7 @@ impl Machine<'_> {
             | Action::Store(_)
             | Action::Atomic(_)
             | Action::Matrix { .. }
+            | Action::WarpMatrix(_)
             | Action::Mbarrier(_) => (
                 "a CTA ends while another one may access its shared memory",
                 "no thread of the CTA whose memory this accesses has waited for it",

@@ -194,9 +194,9 @@ impl Machine<'_> {
                     warp.clock.learn(agent, warp.tensor.stored);
                 }
             }
-            Tensor::Copy { pair, shape, multicast, is_decompressed, address, descriptor } => {
+            Tensor::Copy { pair, shape, multicast, decompressed, address, descriptor } => {
                 for lane in lanes(active) {
-                    let how = (*shape, *multicast, *is_decompressed);
+                    let how = (*shape, *multicast, *decompressed);
                     let work = self.copy_work(strand, (*pair, how), *address, *descriptor, lane)?;
                     self.submit(strand, work, lane);
                 }

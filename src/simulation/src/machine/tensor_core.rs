@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use ptx_numbers::OldD;
 
+use super::cells::first_bit;
 use super::layouts::Reader;
 use super::operation::{Kind, Operation};
-use super::product::{self, Part, Product};
+use super::product::{self, Decoded, Part, Product, Where};
 use super::tensor::{ALL, Region};
 use super::warp::Strand;
 use super::{Cta, Machine, Stop};
 use crate::Checks;
 use crate::addresses::{Operand as Place, Swizzle};
 use crate::descriptor::idesc_check::{Facts, facts};
+use crate::descriptor::zero_column_mask::ZeroColumnMask;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::asynchrony;
@@ -22,6 +24,9 @@ use crate::isa::mma_shapes;
 use crate::isa::vocabulary::{CpShape, CtaGroup, WarpMulticast};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
+
+/// Bytes that lie together in every swizzling mode.
+const SIXTEEN: u32 = 16;
 
 /// The bytes of shared memory that a matrix takes.
 #[derive(Debug)]
@@ -35,9 +40,17 @@ pub(super) struct Footprint {
     pub(super) end: u32,
 }
 
-/// What the place of a matrix follows from: a descriptor, its rows and the bytes of each; for one that
-/// is not K-major the bits of an element and K.
-pub(super) type Extent = (u64, u32, u32, Option<(u32, u32)>);
+/// A matrix in shared memory: what its place follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Extent {
+    /// Its descriptor.
+    word: u64,
+    is_k_major: bool,
+    /// The first row of A or column of B, and how many there are.
+    lines: (u32, u32),
+    /// Elements of each, and the bits that one takes.
+    length: (u32, u32),
+}
 
 /// What the tensor core does.
 #[derive(Debug)]
@@ -62,9 +75,12 @@ pub(super) enum Effect {
     /// That is not computed.
     Unknown,
     Product(Box<Product>),
-    /// Rows of a matrix in shared memory: where it lies, their shape, and the first column.
-    Rows(Place, (CpShape, Option<WarpMulticast>), u32),
+    /// Rows of a matrix in shared memory: where it lies, how it is copied, and the first column.
+    Rows(Place, Copied, u32),
 }
+
+/// How rows are copied: their shape, to which warps, and the bits of elements that become bytes.
+pub(super) type Copied = (CpShape, Option<WarpMulticast>, Option<u32>);
 
 impl Effect {
     /// How many products it takes.
@@ -175,10 +191,10 @@ impl Machine<'_> {
                 if let (Effect::Product(product), true) = (&effect, self.trace.is_some()) {
                     self.trace_product(operation, product);
                 }
-                if let Effect::Rows(place, shape, column) = effect {
-                    self.copy_rows(&writes, place, shape, column);
+                if let Effect::Rows(place, how, column) = effect {
+                    self.copy_rows(&writes, place, how, column);
                     if self.trace.is_some() {
-                        self.trace_rows(operation, &writes, place, shape, column);
+                        self.trace_rows(operation, &writes, place, how, column);
                     }
                 }
             }
@@ -190,14 +206,17 @@ impl Machine<'_> {
         &mut self,
         writes: &[Region],
         place: Place,
-        (shape, multicast): (CpShape, Option<WarpMulticast>),
+        (shape, multicast, decompressed): Copied,
         column: u32,
     ) {
         for Region { cta, .. } in writes {
             let Cta { shared, tensor, .. } = &mut self.ctas[*cta as usize];
             for (row, at) in (0..shape.rows()).flat_map(|row| (0..shape.columns()).map(move |at| (row, at))) {
-                let read = shared.read(place.address(row, at * 4, 1).into(), 4);
-                let value = read.filter(|read| !read.unknown).map(|read| read.value as u32);
+                // Of sixteen elements, four to a cell.
+                let bits = decompressed.unwrap_or(8);
+                let start = place.address(row, at / 4 * SIXTEEN, 1) + at % 4 * bits / 2;
+                let read = shared.read(start.into(), bits as usize / 2);
+                let value = read.filter(|read| !read.unknown).map(|read| in_bytes(read.value, bits));
                 for lane in shape.lanes(multicast, row).into_iter().flatten() {
                     tensor.cells.set(lane, column + at, value, tensor.sizes.columns);
                 }
@@ -211,14 +230,15 @@ impl Machine<'_> {
         operation: &Operation,
         writes: &[Region],
         place: Place,
-        (shape, multicast): (CpShape, Option<WarpMulticast>),
+        (shape, multicast, decompressed): Copied,
         column: u32,
     ) {
         for Region { cta, .. } in writes {
             for (row, at) in (0..shape.rows()).flat_map(|row| (0..shape.columns()).map(move |at| (row, at))) {
-                let from = place.address(row, at * 4, 1);
+                let bits = decompressed.unwrap_or(8);
+                let start = place.address(row, at / 4 * SIXTEEN, 1) + at % 4 * bits / 2;
                 for lane in shape.lanes(multicast, row).into_iter().flatten() {
-                    self.trace_row(operation, *cta, from, (lane, column + at));
+                    self.trace_row(operation, *cta, (start, bits / 2), (lane, column + at));
                 }
             }
         }
@@ -283,27 +303,33 @@ impl Machine<'_> {
     pub(super) fn copy_work(
         &mut self,
         strand: &Strand,
-        (pair, (shape, multicast, is_decompressed)): (bool, (CpShape, Option<WarpMulticast>, bool)),
+        (pair, how): (bool, Copied),
         address: Address,
         operand: Operand,
         lane: usize,
     ) -> Result<Work, Stop> {
+        let (shape, _, decompressed) = how;
         let (column, _) = self.tensor_address(strand, address, lane)?;
         let Some(descriptor) = self.value_at(strand, operand, lane) else {
             return Err(Self::stop(strand, "a descriptor is not known"));
         };
         self.judge_copy(strand, operand, lane);
-        let (rows, bytes, groups) = match shape {
-            CpShape::S128x256b => (128, 32, ALL),
-            CpShape::S4x256b => (4, 32, 0b0101_0101),
-            CpShape::S128x128b => (128, 16, ALL),
-            CpShape::S64x128b => (64, 16, ALL),
-            CpShape::S32x128b => (32, 16, ALL),
+        let groups = match shape {
+            CpShape::S4x256b => 0b0101_0101,
+            CpShape::S128x256b | CpShape::S128x128b | CpShape::S64x128b | CpShape::S32x128b => ALL,
+        };
+        let extent = Extent {
+            word: descriptor,
+            is_k_major: true,
+            lines: (0, shape.rows()),
+            length: (shape.columns() * 4, 8),
         };
         let (mut shared, mut writes) = (Vec::new(), Vec::new());
         for cta in self.group(strand, pair) {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
-            shared.extend(self.matrix_in(strand, cta, (descriptor, rows, bytes, None), (16, 16)));
+            // Nobody reads the padding of what is decompressed.
+            let bits = decompressed.map_or((16, 16), |bits| (bits, 8));
+            shared.extend(self.matrix_in(strand, cta, extent, bits));
         }
         let does = match shape {
             CpShape::S4x256b => asynchrony::Access::Copy4x256b,
@@ -311,10 +337,8 @@ impl Machine<'_> {
                 asynchrony::Access::Copy
             }
         };
-        let effect = match product::place_of(descriptor, false) {
-            Some(place) if !is_decompressed => Effect::Rows(place, (shape, multicast), column),
-            Some(_) | None => Effect::Unknown,
-        };
+        let place = product::place_of(descriptor, false, self.features);
+        let effect = place.map_or(Effect::Unknown, |place| Effect::Rows(place, how, column));
         Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false, does: (does, 0), effect })
     }
 
@@ -330,6 +354,10 @@ impl Machine<'_> {
         let footprint = self.footprints.entry(matrix).or_insert_with(|| Arc::new(footprint(matrix, number)));
         let footprint = Arc::clone(footprint);
         let Footprint { start, end, .. } = *footprint;
+        // Where its descriptor cannot say where it is, that was judged.
+        if footprint.pieces.is_empty() {
+            return None;
+        }
         let size = self.shared_bytes;
         if end > size || start < windows::RESERVED {
             let finding = Finding::new(
@@ -345,11 +373,11 @@ impl Machine<'_> {
             return None;
         }
         // Where the pattern starts elsewhere, nothing is compared.
-        let moved = matrix.0 >> 49 & 7;
+        let moved = matrix.word >> 49 & 7;
         Some((
             cta,
             footprint,
-            Reader { swizzle: (moved == 0).then_some(Swizzle::of_descriptor(matrix.0)), bits },
+            Reader { swizzle: (moved == 0).then_some(Swizzle::of_descriptor(matrix.word)), bits },
         ))
     }
 
@@ -388,31 +416,70 @@ impl Machine<'_> {
         let enabled = self.value_at(strand, operand, lane).map(|value| (value & 1 != 0) != negated);
         let element = |ty: Option<ElementType>| ty.map_or(16, |ty| ty.container_bits(multiply.kind));
         let bits = |ty: Option<ElementType>| (ty.map_or(16, ElementType::bits), element(ty));
-        let mut shared = Vec::new();
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        let product = layout.and_then(|layout| {
-            let target = (features.generation, self.target);
-            Product::new(multiply, &facts, target, (layout, n, k), &group)
-        });
-        let mut product = product.and_then(|product| {
+        let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
+            return Err(Self::stop(strand, "a descriptor is not known"));
+        };
+        let a_place = match multiply.a {
+            Matrix::Shared(operand) => match self.value_at(strand, operand, lane) {
+                Some(word) => Where::Shared(word),
+                None => return Err(Self::stop(strand, "a descriptor is not known")),
+            },
+            Matrix::TensorMemory(address) => {
+                let (column, first) = self.tensor_address(strand, address, lane)?;
+                Where::Tensor(first, column)
+            }
+        };
+        let metadata = match multiply.metadata {
+            Some(address) => Some(self.tensor_address(strand, address, lane)?.0),
+            None => None,
+        };
+        let scales = match multiply.scales {
+            Some([first, second]) => Some([
+                self.tensor_address(strand, first, lane)?.0,
+                self.tensor_address(strand, second, lane)?.0,
+            ]),
+            None => None,
+        };
+        let mask = multiply.zero_column_mask.map(|mask| self.value_at(strand, mask, lane));
+        let decoded = || {
             let old = match (enabled?, multiply.scale_input) {
                 (false, _) => OldD::Zero,
                 (true, None) => OldD::Read { scale: 0 },
                 (true, Some(scale)) => OldD::Read { scale: self.value_at(strand, scale, lane)? as u8 },
             };
-            let disabled = self.disabled_lanes(strand, multiply, lane)?;
-            Some(product.d_at((d_lane, d_column), old, disabled))
-        });
-        // Of A's and B's scale factors.
-        let mut last_columns = (0, 0);
-        let mut metadata_column = None;
-        let Some(b_word) = self.value_at(strand, multiply.b, lane) else {
-            return Err(Self::stop(strand, "a descriptor is not known"));
+            let mask = match mask {
+                Some(mask) => Some(mask?),
+                None => None,
+            };
+            Product::new(
+                &Decoded {
+                    multiply,
+                    facts: &facts,
+                    features,
+                    target: self.target,
+                    ctas: &group,
+                    layout: layout?,
+                    n,
+                    k,
+                    a: a_place,
+                    b: b_word,
+                    d: (d_lane, d_column),
+                    old,
+                    disabled: self.disabled_lanes(strand, multiply, lane)?,
+                    mask,
+                    metadata,
+                    scales,
+                },
+                self.believes,
+            )
         };
+        let effect = decoded().map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
+
         let a_k = if multiply.sparse { k / 2 } else { k };
-        let a_bytes = a_k * element(a) / 8;
-        let b_bytes = k * element(b) / 8;
-        let transposed = |is: Option<bool>, bits: u32, k: u32| is.filter(|is| *is).map(|_| (bits, k));
+        let shift = mask.flatten().and_then(|word| ZeroColumnMask::decode(Some(m), word).ok());
+        let shift = shift.map_or(0, |mask| mask.shift.into());
+        let is_k_major = |is_transposed: Option<bool>| is_transposed != Some(true);
+        let (mut shared, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         for cta in &group {
             writes.push(Region {
                 cta: *cta,
@@ -420,22 +487,27 @@ impl Machine<'_> {
                 column: d_column,
                 columns: organization.columns(n).max(1),
             });
-            match multiply.a {
-                Matrix::Shared(operand) => {
-                    let Some(word) = self.value_at(strand, operand, lane) else {
-                        return Err(Self::stop(strand, "a descriptor is not known"));
+            match a_place {
+                Where::Shared(word) => {
+                    let matrix = Extent {
+                        word,
+                        is_k_major: is_k_major(transpose_a),
+                        lines: (0, m / ctas),
+                        length: (a_k, element(a)),
                     };
-                    let matrix = (word, m / ctas, a_bytes, transposed(transpose_a, element(a), a_k));
-                    product = product.and_then(|it| it.a_at(word, transpose_a?, bits(a)));
                     shared.extend(self.matrix_in(strand, *cta, matrix, bits(a)));
                 }
-                Matrix::TensorMemory(address) => {
-                    let (column, first) = self.tensor_address(strand, address, lane)?;
-                    product = product.and_then(|it| it.a_in((first, column), bits(a)));
-                    reads.push(Region { cta: *cta, groups, column, columns: (a_bytes / 4).max(1) });
+                Where::Tensor(_, column) => {
+                    let columns = (a_k * element(a) / 32).max(1);
+                    reads.push(Region { cta: *cta, groups, column, columns });
                 }
             }
-            let matrix = (b_word, n / ctas, b_bytes, transposed(transpose_b, element(b), k));
+            let matrix = Extent {
+                word: b_word,
+                is_k_major: is_k_major(transpose_b),
+                lines: (shift, n / ctas),
+                length: (k, element(b)),
+            };
             shared.extend(self.matrix_in(strand, *cta, matrix, bits(b)));
             // How many columns these have depends on much; the first one they have always. Each quarter of the lanes
             // holds all scales (9.7.16.10.7), and the metadata of the rows that A has there.
@@ -446,66 +518,38 @@ impl Machine<'_> {
             } else {
                 0b11
             };
-            let metadata = multiply.metadata.into_iter().map(|address| (address, of_metadata));
-            let scales = multiply.scales.into_iter().flatten().map(|address| (address, ALL));
-            for (address, groups) in metadata.chain(scales).collect::<Vec<_>>() {
-                let (column, _) = self.tensor_address(strand, address, lane)?;
-                if multiply.metadata.is_some() && metadata_column.is_none() {
-                    metadata_column = Some(column);
-                }
-                last_columns = (last_columns.1, column);
-                reads.push(Region { cta: *cta, groups, column, columns: 1 });
-            }
+            let metadata = metadata.into_iter().map(|column| (column, of_metadata));
+            let scales = scales.into_iter().flatten().map(|column| (column, ALL));
+            let regions = metadata.chain(scales);
+            reads.extend(regions.map(|(column, groups)| Region { cta: *cta, groups, column, columns: 1 }));
         }
         let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);
         let does = (asynchrony::Access::MultiplyWritesD, accumulator);
-        let scales = multiply.scales.map(|_| last_columns);
-        let product = product.and_then(|it| it.b_at(b_word, transpose_b?, bits(b)));
-        let product = product.and_then(|it| it.scaled(scales, multiply, &facts));
-        let product = product.map(|it| it.sparse(metadata_column, facts.selector));
-        let product = product.filter(|it| self.believes || it.is_vouched(multiply));
-        let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
         // Where that is not known, nothing is said about what D holds.
         let updates = enabled.unwrap_or(false);
         Ok(Some(Work::Compute { shared, reads, writes, updates, does, effect }))
     }
 }
 
-/// The bytes of shared memory that a matrix takes.
-fn footprint((word, rows, bytes, transposed): Extent, number: u32) -> Footprint {
-    let Place { start, leading, stride, swizzle, .. } = Place::of_descriptor(word, transposed.is_none());
-    let span = swizzle.span().unwrap_or(16);
-    let mut pieces: Vec<(u32, u32)> = Vec::new();
-    if let Some((bits, k)) = transposed {
-        let width = (rows * bits / 8).max(1);
-        for i in 0..width.div_ceil(span) {
-            for j in 0..k.div_ceil(8) {
-                let by = if span == 16 { i * stride + j * leading } else { i * leading + j * stride };
-                pieces.push((start + by, 8 * span));
-            }
-        }
-    } else if span == 16 {
-        for group in 0..rows.div_ceil(8) {
-            for chunk in 0..bytes.div_ceil(16) {
-                let rows = (rows - group * 8).min(8);
-                pieces.push((start + group * stride + chunk * leading, rows * 16));
-            }
-        }
-    } else {
-        for row in 0..rows {
-            for chunk in 0..bytes.div_ceil(16) {
-                let plain = start + row / 8 * stride + row % 8 * span + chunk * 16;
-                pieces.push((swizzle.apply(plain), 16));
-            }
-        }
-    }
-    pieces.sort_unstable();
-    pieces.dedup();
+/// Four elements, each in a byte.
+fn in_bytes(elements: u64, bits: u32) -> u32 {
+    let element = |at: u32| (elements >> (at * bits)) as u32 & (u32::MAX >> (32 - bits));
+    (0..4).fold(0, |all, at| all | element(at) << (at * 8 + first_bit(bits, 8)))
+}
+
+/// The bytes of shared memory that a matrix takes; none if its descriptor cannot say where it is.
+fn footprint(matrix: Extent, number: u32) -> Footprint {
+    let Extent { word, is_k_major, lines: (first, count), length: (k, bits) } = matrix;
+    let place = Place::of_descriptor(word, is_k_major).into_iter();
+    let sixteens = place.flat_map(|place| place.sixteens(first..first + count, k, bits));
+    let mut starts: Vec<u32> = sixteens.map(|it| it.address).collect();
+    starts.sort_unstable();
+    starts.dedup();
     let mut merged: Vec<(u32, u32)> = Vec::new();
-    for (start, bytes) in pieces {
+    for start in starts {
         match merged.last_mut() {
-            Some((first, len)) if *first + *len >= start => *len = (*len).max(start + bytes - *first),
-            _ => merged.push((start, bytes)),
+            Some((first, len)) if *first + *len >= start => *len = (*len).max(start + SIXTEEN - *first),
+            _ => merged.push((start, SIXTEEN)),
         }
     }
     Footprint {

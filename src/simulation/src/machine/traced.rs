@@ -9,7 +9,7 @@ use super::places::Place;
 use super::product::Product;
 use super::warp::{Strand, lanes};
 use crate::arithmetic::Lanes;
-use crate::isa::mma_fragments::{self, Element};
+use crate::isa::mma_fragments::{Element, Factor};
 use crate::program::{Fragments, Mma, Operand, Passed, Slice};
 use crate::provenance::{Cell, Computed, Factors, Source, Space, Thread, Trace};
 
@@ -336,18 +336,19 @@ impl Machine<'_> {
         }
     }
 
-    /// `tcgen05.cp` brings four bytes of shared memory to a cell.
+    /// `tcgen05.cp` brings bytes of shared memory to a cell: four, or what four elements take that it decompresses.
     pub(super) fn trace_row(
         &mut self,
         operation: &Operation,
         cta: u32,
-        offset: u32,
+        (offset, bytes): (u32, u32),
         (lane, column): (u32, u32),
     ) {
         let to = Cell::tensor(self.tensor_space(cta), lane, column);
         if self.is_traced(to) {
-            let from = self.shared_cell(cta, offset, 4);
-            self.trace_copy(operation, to, Some(from), false);
+            let from = self.shared_cell(cta, offset, bytes);
+            let source = if bytes == 4 { Source::Copied(from) } else { Source::Combined(vec![from]) };
+            self.traced((operation.step, operation.warp), to, |at, bytes| (source.part(at, bytes), None));
         }
     }
 
@@ -374,11 +375,10 @@ impl Machine<'_> {
         }
     }
 
-    /// `mma.sync`, before it is executed.
+    /// `mma`, before it is executed. Of a sparse one, all of a column of B.
     pub(super) fn trace_mma(&mut self, strand: &Strand, mma: &Mma) {
-        let fragments = mma.fragments;
-        // Elements of D in a register, and bytes of each.
-        let (count, bytes) = if mma.accumulator == ptx_numbers::Accumulator::F16 { (2, 2) } else { (1, 4) };
+        let (count, bits) = mma.parts_of_d();
+        let bytes = bits / 8;
         let c = self.operands(mma.c);
         for (register, operand) in self.operands(mma.d).iter().enumerate() {
             for (lane, part) in (0..32).flat_map(|lane| (0..count).map(move |part| (lane, part))) {
@@ -387,15 +387,9 @@ impl Machine<'_> {
                 if !self.is_traced(cell) {
                     continue;
                 }
-                let Element { row, column } = fragments.d(lane as u32, register as u32 * count + part);
-                let a = self.line(strand, (mma.a, row), fragments, |lane, register, at| {
-                    let Element { row, column } = fragments.a(lane, register, at);
-                    (row, column)
-                });
-                let b = self.line(strand, (mma.b, column), fragments, |lane, register, at| {
-                    let Element { row, column } = fragments.b(lane, register, at);
-                    (column, row)
-                });
+                let Element { row, column } = mma.sum.place(lane as u32, register as u32 * count + part);
+                let a = self.line(strand, mma.a, mma.factors[0], row);
+                let b = self.line(strand, mma.b, mma.factors[1], column);
                 let old = c.get(register).and_then(|operand| self.register_of(strand, *operand, lane));
                 let old = old.map(|cell| cell.part(part * bytes, bytes));
                 let factors = Factors { row, column, a, b, adds: old.is_some(), old, ..Factors::default() };
@@ -406,27 +400,41 @@ impl Machine<'_> {
     }
 
     /// Where the elements of a row of A or a column of B are, along K.
-    fn line(
-        &self,
-        strand: &Strand,
-        (registers, wanted): (Slice, u32),
-        fragments: mma_fragments::Fragments,
-        place: impl Fn(u32, u32, u32) -> (u32, u32),
-    ) -> Vec<Cell> {
+    fn line(&self, strand: &Strand, registers: Slice, factor: Factor, wanted: u32) -> Vec<Cell> {
         let mut all = Vec::new();
         for (register, operand) in self.operands(registers).iter().enumerate() {
-            for (lane, at) in (0..32).flat_map(|lane| (0..fragments.per_register()).map(move |at| (lane, at)))
-            {
-                let (line, along) = place(lane, register as u32, at);
+            for (lane, at) in (0..32).flat_map(|lane| (0..factor.per_register()).map(move |at| (lane, at))) {
+                let (line, along) = factor.place(lane, register as u32, at);
                 if line == wanted
                     && let Some(cell) = self.register_of(strand, *operand, lane as usize)
                 {
-                    all.push((along, cell.part(at * fragments.bits / 8, fragments.bits.div_ceil(8))));
+                    all.push((along, cell.part(at * factor.bits / 8, factor.bits.div_ceil(8))));
                 }
             }
         }
         all.sort_unstable();
         all.into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// Some bytes of a register go to a place, or come from there.
+    pub(super) fn trace_piece(
+        &mut self,
+        strand: &Strand,
+        store: bool,
+        (operand, lane, (first, bytes)): (Operand, usize, (u32, u32)),
+        place: Place,
+    ) {
+        let Some(register) = self.register_of(strand, operand, lane) else { return };
+        let (register, memory) = (register.part(first, bytes), self.cell_at(strand, place, lane, bytes));
+        let (to, source) = match (store, memory) {
+            (true, Ok(memory)) => (memory, Source::Copied(register)),
+            (true, Err(_)) => return,
+            (false, Ok(memory)) => (register, Source::Copied(memory)),
+            (false, Err(what)) => (register, Source::End(what)),
+        };
+        if self.is_traced(to) {
+            self.traced((strand.step, strand.warp), to, |at, bytes| (source.part(at, bytes), None));
+        }
     }
 
     /// Something is passed to a function, or back from it.

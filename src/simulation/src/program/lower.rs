@@ -658,9 +658,11 @@ impl<'a> Lowering<'a> {
                     },
                 }
             }
-            Operation::Mma => it.mma().ok_or_else(missing)?,
-            Operation::MmaSp | Operation::WmmaMma => {
-                Action::Opaque { destinations: it.destinations() }
+            Operation::Mma | Operation::MmaSp | Operation::WmmaMma => {
+                it.mma(unit.source.slice(raw.opcode)).ok_or_else(missing)?
+            }
+            Operation::WmmaLoad | Operation::WmmaStore => {
+                it.warp_matrix(unit.source.slice(raw.opcode)).ok_or_else(missing)?
             }
             Operation::TensormapReplace => {
                 let field = opcode.modifier(|it| match it {

@@ -5,7 +5,7 @@
 
 use super::{
     Action, Address, BarrierKind, Callee, Matrix, Mbarrier, MbarrierKind, Multiply, Operand, Program, Read,
-    Slice, Tensor, Where,
+    ScaleFactors, Slice, Tensor, Where,
 };
 
 /// What an operand says.
@@ -76,6 +76,20 @@ impl Reader<'_> {
             Action::Mma(mma) => {
                 for matrix in [mma.a, mma.b, mma.c] {
                     self.all(Role::Data, matrix);
+                }
+                self.maybe(Role::Data, mma.metadata.map(|metadata| metadata.register));
+                for ScaleFactors { register, byte, thread, .. } in mma.scales.into_iter().flat_map(|it| it.0)
+                {
+                    for operand in [register, byte, thread] {
+                        self.one(Role::Data, operand);
+                    }
+                }
+            }
+            Action::WarpMatrix(matrix) => {
+                self.address(matrix.space, matrix.address);
+                self.maybe(Role::Data, matrix.stride);
+                if matrix.store {
+                    self.all(Role::Data, matrix.registers);
                 }
             }
             Action::Convert { source, .. }

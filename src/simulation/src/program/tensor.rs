@@ -4,7 +4,7 @@ use super::lower::Lowering;
 use super::{Action, Address, LoadReduction, Matrix, Multiply, Operand, Reduction, Slice, Tensor, Where};
 use crate::instruction::{self, Base, Instruction, MatrixA, Predicate, Scalar, Vector};
 use crate::isa::generic::{ReductionOperator, Type};
-use crate::isa::vocabulary::{AddressSpace, CtaGroup, DataType, Operation, RedOp};
+use crate::isa::vocabulary::{AddressSpace, CtaGroup, DataType, Operation, RedOp, SrcFormat};
 use crate::source::Spanned;
 use crate::syntax::literal;
 
@@ -62,7 +62,10 @@ impl Lowering<'_> {
                 pair: is_pair(it.cta_group),
                 shape: it.shape.value,
                 multicast: it.multicast.map(|it| it.value),
-                is_decompressed: it.src_format.is_some(),
+                decompressed: it.src_format.map(|format| match format.value {
+                    SrcFormat::B6x16P32 => 6,
+                    SrcFormat::B4x16P64 => 4,
+                }),
                 address: self.tensor_address(&it.taddr)?,
                 descriptor: self.scalar(&it.s_desc)?,
             },

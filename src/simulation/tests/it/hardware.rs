@@ -318,6 +318,8 @@ fn operands_lie_as_the_hardware_reads_them() {
             stride: number(3),
             swizzle: swizzle(words[1]),
             is_k_major: words[0] == "k",
+            base: if words.len() > 5 { number(5) } else { 0 },
+            is_absolute: false,
         };
         for line in lines {
             let (row, elements) = line.split_once(": ").unwrap();

@@ -16,9 +16,11 @@ mod hardware_runs;
 mod lanes;
 mod matrices;
 mod mma;
+mod mma_forms;
 mod proxy_fences;
 mod reductions;
 mod slices;
+mod tensor_forms;
 mod values;
 
 /// The repository.
@@ -39,6 +41,15 @@ fn simulate(text: &str, schedule: Schedule) -> KernelReport {
 /// What a run of the kernel `k` leaves in the buffer of its first argument. One cluster of one CTA runs, and has no
 /// findings.
 fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
+    let report = launched(text, arguments, threads);
+    assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
+    let reasons: Vec<_> = report.reasons.iter().map(|reason| &reason.text).collect();
+    assert!(reasons.is_empty(), "{reasons:?}\n{text}");
+    report.outputs.into_iter().next().unwrap()
+}
+
+/// A run of the kernel `k`, one cluster of one CTA, that keeps the buffer of its first argument.
+fn launched(text: &str, arguments: Vec<Argument>, threads: u32) -> KernelReport {
     let source = Source::new("kernel.ptx", text).unwrap();
     let unit = Unit::new(&source);
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
@@ -58,11 +69,7 @@ fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
         believes: true,
         assumed: Vec::new(),
     };
-    let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
-    assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
-    let reasons: Vec<_> = report.reasons.iter().map(|reason| &reason.text).collect();
-    assert!(reasons.is_empty(), "{reasons:?}\n{text}");
-    report.outputs.into_iter().next().unwrap()
+    kernel.simulate_all(&launch, &Settings::default()).unwrap()
 }
 
 /// A buffer with these contents.

@@ -149,7 +149,7 @@ pub(crate) fn cases() -> String {
     text
 }
 
-/// Descriptors of operands, one a line: major, swizzle, offsets and start in bytes.
+/// Descriptors of operands, one a line: major, swizzle, offsets and start in bytes, and the base offset if there is one.
 pub(crate) const OPERANDS: &str = "\
 k none lbo=2048 sbo=128 start=0
 k none lbo=128 sbo=256 start=0
@@ -173,6 +173,22 @@ mn 64B lbo=512 sbo=2048 start=1024
 mn 128B lbo=2048 sbo=1024 start=0
 mn 128B lbo=1024 sbo=2048 start=0
 mn 128B lbo=4096 sbo=1024 start=2048
+k 128B lbo=0 sbo=1024 start=128 base=1
+k 128B lbo=0 sbo=1024 start=288 base=2
+k 128B lbo=0 sbo=2048 start=1952 base=7
+k 128B lbo=0 sbo=1024 start=0 base=3
+k 128B lbo=0 sbo=1024 start=640 base=0
+k 64B lbo=0 sbo=512 start=128 base=1
+k 64B lbo=0 sbo=512 start=800 base=6
+k 64B lbo=0 sbo=1024 start=384 base=3
+k 32B lbo=0 sbo=256 start=128 base=1
+k 32B lbo=0 sbo=512 start=896 base=7
+k none lbo=128 sbo=256 start=128 base=1
+mn 128B lbo=2048 sbo=1024 start=384 base=3
+mn 128B lbo=4096 sbo=1024 start=1152 base=1
+mn 64B lbo=1024 sbo=512 start=128 base=1
+mn 32B lbo=512 sbo=256 start=128 base=1
+mn 32B lbo=256 sbo=2048 start=640 base=5
 ";
 
 /// What an mbarrier is put through: for each script the steps `what:number`.

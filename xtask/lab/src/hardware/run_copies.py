@@ -140,9 +140,9 @@ def run_case(gpu, line, data, out, at):
 def operand(gpu, line, out):
     """Which elements of shared memory are the rows of an operand, of 16 each."""
     major, *words = line.split()
-    lbo, sbo, start = [int(word.split("=")[1]) for word in words[1:]]
+    lbo, sbo, start, base = [int(word.split("=")[1]) for word in words[1:] + ["base=0"]][:4]
     layout = ["none", "128B", "64B", "32B"].index(words[0])
-    descriptor = start >> 4 | lbo >> 4 << 16 | sbo >> 4 << 32 | layout << 62
+    descriptor = start >> 4 | lbo >> 4 << 16 | sbo >> 4 << 32 | base << 49 | layout << 62
     results = []
     for high in (0, 1):
         gpu.launch(f"operand_{major}", 1, 128, 49152, ctypes.c_uint64(descriptor), ctypes.c_uint64(out), ctypes.c_uint32(high))
