@@ -339,7 +339,7 @@ fn printing(block: u32) -> String {
         format!("[{}] = {{{}}}", bytes.len(), bytes.join(", "))
     };
     format!(
-        r#".version 9.0
+        r".version 9.0
 .target sm_100a
 .address_size 64
 .extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
@@ -409,7 +409,7 @@ after:
 end:
     ret;
 }}
-"#,
+",
         text("thread %d: %.2f, %5u of %s\n"),
         text("all"),
         text("n > 0"),

@@ -76,7 +76,7 @@ pub(crate) fn limit<T>(
             match omitted.iter_mut().find(|it| it.code == code && it.severity == severity) {
                 Some(omitted) => omitted.count += 1,
                 None => {
-                    omitted.push(Omitted { code, severity, ptxas, count: 1, fixable: 0, unsafe_fixable: 0 })
+                    omitted.push(Omitted { code, severity, ptxas, count: 1, fixable: 0, unsafe_fixable: 0 });
                 }
             }
         }

@@ -64,16 +64,16 @@ impl<'a> Pairs<'a> {
         finding: &'a Diagnostic,
         next: usize,
     ) -> Option<usize> {
-        let mut origin = |label: &'a Label| match &label.provenance {
-            Some(it) => Origin::Source {
-                lines: it.frames.iter().map(place).collect(),
-                is_near: it.is_near,
-                instruction: it.instruction,
-            },
-            None => {
-                let stretches = self.stretches.get_or_insert_with(|| Stretches::new(source.text(), all));
-                Origin::Text(without_numbers(source.slice(label.span)), stretches.of(label.span))
+        let mut origin = |label: &'a Label| {
+            if let Some(it) = &label.provenance {
+                return Origin::Source {
+                    lines: it.frames.iter().map(place).collect(),
+                    is_near: it.is_near,
+                    instruction: it.instruction,
+                };
             }
+            let stretches = self.stretches.get_or_insert_with(|| Stretches::new(source.text(), all));
+            Origin::Text(without_numbers(source.slice(label.span)), stretches.of(label.span))
         };
         let labels = std::iter::once(&finding.primary).chain(&finding.labels);
         let instructions = labels.map(|label| (origin(label), said(&label.message))).collect();
@@ -186,11 +186,11 @@ fn synchronises(text: &str) -> bool {
     ];
     let words = text.split(|c: char| c.is_whitespace() || matches!(c, ';' | '{' | '}'));
     words.into_iter().any(|word| {
-        let is_opcode = |opcode: &&str| {
-            let rest = word.strip_prefix(*opcode);
+        let is_opcode = |opcode: &str| {
+            let rest = word.strip_prefix(opcode);
             rest.is_some_and(|rest| opcode.ends_with('_') || rest.is_empty() || rest.starts_with(['.', ':']))
         };
-        OPCODES.iter().any(|it| is_opcode(&it)) || word.contains(".acq") || word.contains(".rel")
+        OPCODES.iter().any(|it| is_opcode(it)) || word.contains(".acq") || word.contains(".rel")
     })
 }
 

@@ -78,7 +78,7 @@ impl Conversion {
             if let [b'*', after @ ..] = *rest {
                 *rest = after;
                 *count += 1;
-                return arguments.next(4).map(|value| i64::from(value as i32));
+                return arguments.next(4).map(|value| i64::from((value as u32).cast_signed()));
             }
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let (number, after) = rest.split_at(digits);
@@ -144,7 +144,7 @@ impl Conversion {
         match self.kind {
             b'd' | b'i' => {
                 let unused = 64 - self.bits;
-                let value = (value << unused) as i64 >> unused;
+                let value = (value << unused).cast_signed() >> unused;
                 self.integer(self.sign(value < 0), value.unsigned_abs().to_string(), out);
             }
             b'u' | b'o' | b'x' | b'X' => {
@@ -212,9 +212,9 @@ impl Conversion {
                     .split_once('e')
                     .and_then(|(_, exponent)| exponent.parse().ok())
                     .unwrap_or(0);
-                let digits = precision as i64;
+                let digits = i64::try_from(precision).unwrap_or(i64::MAX);
                 if (-4..digits).contains(&exponent) {
-                    let after = (digits - 1 - exponent) as usize;
+                    let after = usize::try_from(digits - 1 - exponent).unwrap_or(0);
                     self.short(self.pointed(format!("{value:.after$}"), after))
                 } else {
                     self.short(self.scientific(value, precision - 1))
@@ -294,11 +294,11 @@ mod tests {
     use super::*;
 
     /// Arguments as a buffer has them, the strings by their address.
-    struct Few<'a>(std::vec::IntoIter<Option<u64>>, &'a [(u64, &'a str)]);
+    struct Few<'a>(std::slice::Iter<'a, Option<u64>>, &'a [(u64, &'a str)]);
 
     impl Arguments for Few<'_> {
         fn next(&mut self, bytes: u32) -> Option<u64> {
-            let value = self.0.next().flatten();
+            let value = self.0.next().copied().flatten();
             value.map(|value| value & u64::MAX >> (64 - 8 * bytes))
         }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     fn printed(format: &str, values: &[Option<u64>]) -> (String, u32) {
-        print(format.as_bytes(), &mut Few(values.to_vec().into_iter(), &[(64, "text")]))
+        print(format.as_bytes(), &mut Few(values.iter(), &[(64, "text")]))
     }
 
     fn text(format: &str, value: u64) -> String {

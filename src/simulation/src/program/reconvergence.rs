@@ -85,7 +85,7 @@ impl Blocks {
                     starts.push(index + 1);
                 }
                 Action::Return | Action::Exit | Action::Trap | Action::Assert { .. } => {
-                    starts.push(index + 1)
+                    starts.push(index + 1);
                 }
                 _ => {}
             }

@@ -48,8 +48,8 @@ wait:
         match report.verdict {
             Verdict::Clean => true,
             Verdict::Findings if codes == ["SIM201"] => {
-                let note = &report.diagnostics[0].note;
-                assert!(note.as_deref().is_some_and(|note| note.contains("bar.warp.sync")), "{note:?}");
+                let help = &report.diagnostics[0].help;
+                assert!(help.as_deref().is_some_and(|help| help.contains("bar.warp.sync")), "{help:?}");
                 false
             }
             other => panic!("{publishes} {read}: {other:?} {codes:?} {:?}", report.reasons),

@@ -10,6 +10,7 @@ use ptx_simulation::{Kernel, KernelReport, Output, Schedule, Settings};
 mod assumed_launches;
 mod async_readers;
 mod copies;
+mod early;
 mod enumeration;
 mod hardware;
 mod hardware_runs;
