@@ -141,7 +141,7 @@ fn explain(kernel: &Kernel<'_>, file: &LaunchFile, settings: &Settings, random: 
     let mut no_data = |name: &str| Err(LaunchError(format!("no file `{name}`")));
     let Ok(launch) = kernel.launch(&file, &mut no_data) else { return };
     let element = Element {
-        argument: random.usize(..launch.arguments.len() + 1),
+        argument: random.usize(..=launch.arguments.len()),
         field: None,
         offset: random.u64(..1024),
         bytes: 1 << random.u32(..4),

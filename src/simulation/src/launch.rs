@@ -1,6 +1,8 @@
 //! What a kernel is launched with: said in a file, or assumed.
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::array::{self, ArrayOf, Dtype, Form, OutFile};
 use super::program::Parameter;
@@ -40,16 +42,37 @@ pub struct LaunchFile {
 }
 
 /// What a launch file says of assumptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "`assume` is `true`, `false`, or a table of `number` and `contents` (\"rising\", \"zeros\", \"ones\", \"equal\", \"indices\")"
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assume {
     /// Whether results are computed whose arithmetic nobody has measured or modelled.
     Arithmetic(bool),
     /// Values that the file leaves open.
     Values(AssumeFile),
+}
+
+impl<'de> Deserialize<'de> for Assume {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Mistakes within the table keep their places.
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Assume;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("`true`, `false`, or a table of `number` and `contents`")
+            }
+
+            fn visit_bool<E>(self, believes: bool) -> Result<Assume, E> {
+                Ok(Assume::Arithmetic(believes))
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Assume, M::Error> {
+                AssumeFile::deserialize(MapAccessDeserializer::new(map)).map(Assume::Values)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// What is assumed of the values that a launch file leaves open.

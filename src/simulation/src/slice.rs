@@ -135,7 +135,7 @@ impl Kernel<'_> {
         settings: &Settings,
         clusters: &Range<u32>,
         report: &mut KernelReport,
-    ) -> Result<(), LaunchError> {
+    ) {
         for out in &launch.outs {
             let is_it = |it: &&super::Output| (it.argument, it.field) == (out.argument, out.field);
             // What nothing was stored to is unknown, too, and is none of its business.
@@ -162,7 +162,6 @@ impl Kernel<'_> {
             report.diagnostics.push(finding.note(format!("`--explain '{name}'` shows how")));
             report.verdict = verdict(&report.diagnostics, &report.reasons);
         }
-        Ok(())
     }
 }
 
@@ -568,7 +567,7 @@ fn sensitive(program: &Program, computed: &Computed, bytes: u32) -> Vec<Cell> {
         if bits == 0 || bits == 1 && *value <= 1 && sources.len() > 1 {
             continue;
         }
-        let (first, last) = (bits.trailing_zeros() / 8, (63 - bits.leading_zeros()) / 8);
+        let (first, last) = (bits.trailing_zeros() / 8, bits.ilog2() / 8);
         let size =
             (1..=8).find(|size: &u32| size.is_power_of_two() && first / size == last / size).unwrap_or(8);
         cells.push(cell.part(first / size * size, size));
