@@ -185,6 +185,9 @@ enum SimulateError {
     NotPtx { path: String, language: &'static str, help: String },
     #[error("the kernel cannot be launched like this: {0}")]
     Launch(LaunchError),
+    #[error("what `--explain` says is in the formats `human` and `json` only")]
+    #[diagnostic(help("leave out `--format`, or write `--format json`"))]
+    ExplainedInFormat,
     #[error("nothing can be explained: {0}")]
     Unexplained(LaunchError),
     #[error("`{kernel}` of `{path}` cannot be launched like this: {error}")]
@@ -196,6 +199,9 @@ enum SimulateError {
 
 impl Simulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
+        if self.explain.is_some() && !matches!(self.format, Format::Human | Format::Json) {
+            return Err(SimulateError::ExplainedInFormat.into());
+        }
         let found = self.files.find(&self.paths, STDIN, self.rules.config(), is_ptx)?;
         if !self.quiet {
             found.explain();
@@ -483,7 +489,8 @@ impl Simulate {
                 let origin = kernel.explain(&launch, &settings, clusters, element);
                 let origin = origin.map_err(SimulateError::Unexplained)?;
                 let value = slice::value(&report, element, &form);
-                Some(Explained { element: text.clone(), value, origin })
+                let is_kept = slice::is_kept(&report, element);
+                Some(Explained { element: text.clone(), value, is_kept, origin })
             }
             _ => None,
         };

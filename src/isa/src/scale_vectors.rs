@@ -1,5 +1,7 @@
 //! Tables 54 and 55: which scale vector sizes a kind has.
 
+use std::ops::Range;
+
 use super::vocabulary::{Kind, ScaleVectorSize};
 
 /// The sizes that go with `kind`, as the tables list them; none for kinds that do not scale.
@@ -33,6 +35,13 @@ pub const fn count(kind: Kind, size: ScaleVectorSize, k: u32) -> u32 {
 pub const fn cell(line: u32, number: u32, id: u32, lines: u32) -> (u32, u32, u32) {
     let at = id + number;
     (line % 32, at / 4 * (lines.div_ceil(128) * 4) + line / 32, at % 4)
+}
+
+/// The columns that so many scale factors of each line lie in, from the first one on: see [`cell`].
+pub fn columns(count: u32, id: u32, lines: u32) -> impl Iterator<Item = Range<u32>> {
+    let group = move |at: u32| at / 4 * (lines.div_ceil(128) * 4);
+    let groups = (id / 4..(id + count).div_ceil(4)).map(move |at| group(at * 4));
+    groups.map(move |first| first..first + lines.div_ceil(32))
 }
 
 /// The size that a multiply without one has.
@@ -74,5 +83,21 @@ pub const fn ids(kind: Kind, size: ScaleVectorSize, k: u32, sparse: bool) -> Opt
             _ => None,
         },
         Kind::F16 | Kind::Tf32 | Kind::F8f6f4 | Kind::I8 | Kind::Ti16 => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_those_of_the_cells() {
+        for (lines, count, id) in [(128, 1, 3), (64, 2, 2), (256, 4, 0), (32, 6, 0), (192, 6, 2), (8, 3, 1)] {
+            let cells = (0..lines).flat_map(|line| (0..count).map(move |it| cell(line, it, id, lines).1));
+            let all: BTreeSet<u32> = columns(count, id, lines).flatten().collect();
+            assert_eq!(all, cells.collect(), "{lines} lines, {count} factors, id {id}");
+        }
     }
 }

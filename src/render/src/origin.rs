@@ -25,6 +25,8 @@ pub struct Explained {
     pub element: String,
     /// Its value; nothing if it is not known.
     pub value: Option<String>,
+    /// Whether the launch keeps the values that the array has in the end.
+    pub is_kept: bool,
     /// What that comes from.
     pub origin: Origin,
 }
@@ -66,8 +68,12 @@ impl Explained {
     /// # Errors
     /// When `out` cannot be written to.
     pub(crate) fn human(&self, source: &Source, out: &mut dyn Write) -> io::Result<()> {
-        let Self { element, value, origin } = self;
-        writeln!(out, "\n  {element} = {}", value.as_deref().unwrap_or("not known"))?;
+        let Self { element, value, is_kept, origin } = self;
+        match value.as_deref() {
+            Some(value) => writeln!(out, "\n  {element} = {value}")?,
+            None if *is_kept => writeln!(out, "\n  {element} is not known")?,
+            None => writeln!(out, "\n  {element}")?,
+        }
         Printer { source, out }.origin(origin, 2)
     }
 }

@@ -304,6 +304,11 @@ pub struct Directives {
     pub cluster: Option<[u32; 3]>,
     /// Registers of a thread.
     pub registers: Option<u32>,
+    /// Threads of a CTA, in each direction, and the most that there may be together.
+    required_block: Option<[u32; 3]>,
+    most_threads: Option<u64>,
+    /// The most CTAs of a cluster.
+    most_cluster: Option<u32>,
 }
 
 impl Directives {
@@ -315,6 +320,41 @@ impl Directives {
             block: value(bounds.required_threads).or_else(|| value(bounds.most_threads)),
             cluster: value(bounds.required_cluster),
             registers: known(bounds.most_registers).map(|it| it.value),
+            required_block: value(bounds.required_threads),
+            most_threads: value(bounds.most_threads).map(|of| of.into_iter().map(u64::from).product()),
+            most_cluster: known(bounds.most_cluster).map(|it| it.value),
+        }
+    }
+
+    /// Refuses a shape that contradicts them: such a launch fails (PTX ISA, "Performance-Tuning Directives" and "Cluster
+    /// Dimension Directives").
+    pub(crate) fn refuse(&self, block: [u32; 3], cluster: [u32; 3]) -> Result<(), Misfit> {
+        let threads: u64 = block.into_iter().map(u64::from).product();
+        let ctas: u64 = cluster.into_iter().map(u64::from).product();
+        let of_block = match (self.required_block, self.most_threads) {
+            (Some(needed), _) if needed != block => {
+                Some(format!("the kernel has CTAs of {needed:?} threads (`.reqntid`), not of {block:?}"))
+            }
+            (_, Some(most)) if threads > most => {
+                Some(format!("the kernel has CTAs of at most {most} threads (`.maxntid`), not of {threads}"))
+            }
+            _ => None,
+        };
+        if let Some(why) = of_block {
+            return Err(Misfit::new(why).at("block"));
+        }
+        if let Some(needed) = self.cluster.filter(|needed| *needed != cluster) {
+            let why = format!("the kernel has clusters of {needed:?}, not of {cluster:?}");
+            return Err(Misfit::new(why)
+                .at("cluster")
+                .help(format!("write `cluster = {needed:?}`, or leave it out")));
+        }
+        match self.most_cluster {
+            Some(most) if ctas > most.into() => Err(Misfit::new(format!(
+                "the kernel has clusters of at most {most} CTAs (`.maxclusterrank`), not of {ctas}"
+            ))
+            .at("cluster")),
+            _ => Ok(()),
         }
     }
 }
@@ -369,13 +409,7 @@ impl Launch {
         let grid = three(file.grid.as_deref(), "grid")
             .map_err(|error| Misfit::from(error).at("grid"))?
             .unwrap_or(cluster);
-        if let Some(needed) = said.cluster
-            && needed != cluster
-        {
-            return Err(Misfit::new(format!("the kernel has clusters of {needed:?}, not of {cluster:?}"))
-                .at("cluster")
-                .help(format!("write `cluster = {needed:?}`, or leave it out")));
-        }
+        said.refuse(block, cluster)?;
         if file.arguments.len() != parameters.len() {
             let of =
                 |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });

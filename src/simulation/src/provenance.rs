@@ -86,8 +86,8 @@ const LANES: u64 = crate::isa::tensor_memory::TensorMemory::LANES as u64;
 pub(crate) enum Source {
     /// The same bytes as here.
     Copied(Cell),
-    /// What was there, reduced with these bytes.
-    Reduced(Cell),
+    /// What was there, reduced with these bytes; with a constant, if there are none.
+    Reduced(Option<Cell>),
     /// Something that depends on all of these.
     Combined(Vec<Cell>),
     /// A result of arithmetic.
@@ -144,6 +144,14 @@ pub(crate) struct Write {
     pub(crate) value: Option<u64>,
 }
 
+/// The last write of bytes, and before it those that it adds to, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Chain {
+    pub(crate) writes: Vec<Write>,
+    /// How many there are in the middle that are not kept.
+    pub(crate) left_out: u64,
+}
+
 /// Whose writes are wanted: of these bytes, before this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Question {
@@ -165,7 +173,7 @@ pub(crate) struct Trace {
     now: u64,
     cluster: u32,
     /// Questions about memory by their first byte, with the last write, and those that it adds to.
-    watched: FxHashMap<Space, Vec<(Question, Vec<Write>)>>,
+    watched: FxHashMap<Space, Vec<(Question, Chain)>>,
     /// What threads have written to their registers and their memory.
     threads: FxHashMap<Space, Vec<(Cell, Write)>>,
 }
@@ -180,7 +188,7 @@ impl Trace {
                     this.threads.entry(Space::Registers(thread)).or_default();
                     this.threads.entry(Space::Local(thread)).or_default();
                 }
-                space => this.watched.entry(space).or_default().push((question, Vec::new())),
+                space => this.watched.entry(space).or_default().push((question, Chain::default())),
             }
         }
         for watched in this.watched.values_mut() {
@@ -246,7 +254,7 @@ impl Trace {
         }
         let Some(watched) = self.watched.get_mut(&cell.space) else { return };
         let first = watched.partition_point(|(question, _)| question.cell.at + WIDEST <= cell.at);
-        for (question, writes) in &mut watched[first..] {
+        for (question, chain) in &mut watched[first..] {
             if question.cell.at >= cell.end() {
                 break;
             }
@@ -257,10 +265,14 @@ impl Trace {
             let start = cell.at.max(question.cell.at);
             let bytes = cell.end().min(question.cell.end()) - start;
             let write = write((start - cell.at) as u32, bytes as u32);
-            if !write.source.adds() || writes.len() == MOST_IN_CHAIN {
-                writes.clear();
+            if !write.source.adds() {
+                *chain = Chain::default();
+            } else if chain.writes.len() == MOST_IN_CHAIN {
+                // The first and the last ones are shown.
+                let left_out = chain.writes.drain(MOST_IN_CHAIN / 4..MOST_IN_CHAIN * 3 / 4).count();
+                chain.left_out += left_out as u64;
             }
-            writes.push(write);
+            chain.writes.push(write);
         }
     }
 
@@ -276,15 +288,16 @@ impl Trace {
 
     /// The write that a question is about, and before it those that it adds to; `None` if nothing was seen of its
     /// memory.
-    pub(crate) fn answer(&self, question: Question) -> Option<Vec<Write>> {
+    pub(crate) fn answer(&self, question: Question) -> Option<Chain> {
         if let Some(all) = self.threads.get(&question.cell.space) {
             let meets = |cell: &Cell| cell.at < question.cell.end() && question.cell.at < cell.end();
             let until = all.partition_point(|(_, write)| write.now < question.before);
             let last = all[..until].iter().rev().find(|(cell, _)| meets(cell));
-            let Some((cell, write)) = last else { return Some(Vec::new()) };
+            let Some((cell, write)) = last else { return Some(Chain::default()) };
             let from = question.cell.at.saturating_sub(cell.at) as u32;
             let bytes = question.cell.bytes;
-            return Some(vec![Write { source: write.source.part(from, bytes), ..write.clone() }]);
+            let write = Write { source: write.source.part(from, bytes), ..write.clone() };
+            return Some(Chain { writes: vec![write], left_out: 0 });
         }
         let watched = self.watched.get(&question.cell.space)?;
         let at = watched.binary_search_by_key(&question, |(known, _)| *known).ok()?;
@@ -294,7 +307,7 @@ impl Trace {
 
 impl Source {
     /// Whether what was there before is a part of it.
-    fn adds(&self) -> bool {
+    pub(crate) fn adds(&self) -> bool {
         match self {
             Self::Reduced(_) => true,
             Self::Multiplied(factors) => factors.adds && factors.old.is_none(),
@@ -306,7 +319,7 @@ impl Source {
     pub(crate) fn part(&self, from: u32, bytes: u32) -> Self {
         match self {
             Self::Copied(cell) => Self::Copied(cell.part(from, bytes)),
-            Self::Reduced(cell) => Self::Reduced(cell.part(from, bytes)),
+            Self::Reduced(cell) => Self::Reduced(cell.map(|cell| cell.part(from, bytes))),
             Self::Computed(computed) => Self::Computed(Computed { from, ..computed.clone() }),
             other => other.clone(),
         }

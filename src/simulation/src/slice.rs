@@ -16,7 +16,7 @@ use super::array::{ArrayOf, Form};
 use super::launch::{Launch, LaunchError};
 use super::machine::Extents;
 use super::program::Program;
-use super::provenance::{Cell, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
+use super::provenance::{Cell, Chain, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
 use super::report::verdict;
 use super::run::Placed;
 use super::{Checks, Kernel, KernelReport, Settings};
@@ -24,7 +24,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 /// Runs that answer questions.
-const MOST_RUNS: u32 = 32;
+const MOST_RUNS: u32 = 16;
 /// Places that are shown.
 const MOST_PLACES: u32 = 400;
 /// Threads whose registers are followed.
@@ -218,12 +218,17 @@ enum Start {
 
 impl Slice<'_> {
     /// Who wrote some bytes; nothing if that is not known yet.
-    fn writes(&self, question: Question) -> Option<Vec<Write>> {
+    fn writes(&self, question: Question) -> Option<Chain> {
         let known = self.traces.iter().rev().find_map(|trace| trace.answer(question));
         if known.is_none() {
             self.asked.borrow_mut().insert(question);
         }
         known
+    }
+
+    fn is_global(&self, question: Question) -> bool {
+        let is_in = |it: &Placed| (it.address..it.address + it.bytes).contains(&question.cell.at);
+        question.cell.space == Space::Global && self.places.iter().any(is_in)
     }
 
     /// Whether the registers of a thread may be asked for.
@@ -254,8 +259,11 @@ impl Slice<'_> {
         {
             return Origin::said("registers of other threads, which are not followed");
         }
-        let Some(writes) = self.writes(question) else { return Origin::default() };
+        let Some(Chain { writes, left_out }) = self.writes(question) else { return Origin::default() };
         match writes.as_slice() {
+            [] if question.before == u64::MAX && self.is_global(question) => {
+                Origin::said("nothing was stored there")
+            }
             [] => match self.start(question.cell).0 {
                 Start::Said(text) => {
                     let unwritten = match question.cell.space {
@@ -269,16 +277,28 @@ impl Slice<'_> {
                     Origin { elements: vec![self.named(&array)], ..Origin::default() }
                 }
             },
-            [write] => self.of_write(write, question),
+            [write] if !write.source.adds() => self.of_write(write, question),
             [first, others @ ..] => {
                 let is_multiply = |write: &Write| matches!(write.source, Source::Multiplied(_));
-                let what = if others.iter().all(is_multiply) { "multiplies" } else { "reductions" };
-                let text = if is_multiply(first) {
-                    format!("the sum of {} {what}, in their order", writes.len())
-                } else {
-                    format!("what was stored first, and {} {what}, in their order", others.len())
+                let added = if first.source.adds() { &writes[..] } else { others };
+                let what = if added.iter().all(is_multiply) { "multiply" } else { "reduction" };
+                let count = added.len() as u64 + left_out;
+                let added = match (count, what) {
+                    (1, what) => format!("1 {what}"),
+                    (count, "multiply") => format!("{count} multiplies"),
+                    (count, _) => format!("{count} reductions"),
                 };
-                let from = self.shared_among(writes.iter(), |write| self.of_write(write, question));
+                let mut from = Vec::new();
+                let text = if first.source.adds() {
+                    let (start, _) = self.start(question.cell);
+                    from.push(Origin { elements: vec![self.named(&start)], ..Origin::default() });
+                    format!("what was there at the start, and {added}, in their order")
+                } else if is_multiply(first) && what == "multiply" {
+                    format!("the sum of {} multiplies, in their order", count + 1)
+                } else {
+                    format!("what was stored first, and {added}, in their order")
+                };
+                from.extend(self.shared_among(writes.iter(), |write| self.of_write(write, question)));
                 Origin { text, from, ..Origin::default() }
             }
         }
@@ -311,7 +331,10 @@ impl Slice<'_> {
             Source::Copied(cell) => from.push(self.origin(Question { cell: *cell, before })),
             Source::Reduced(cell) => {
                 text += ", reduced into what was there";
-                from.push(self.origin(Question { cell: *cell, before }));
+                match cell {
+                    Some(cell) => from.push(self.origin(Question { cell: *cell, before })),
+                    None => text += ": a constant",
+                }
             }
             Source::Combined(cells) => {
                 from = self.shared_among(cells.iter(), |cell| self.origin(Question { cell: *cell, before }));
@@ -436,8 +459,8 @@ impl Slice<'_> {
             {
                 return Leaf::said("registers of other threads", through);
             }
-            let Some(writes) = self.writes(question) else { break };
-            let Some(write) = writes.last() else {
+            let Some(chain) = self.writes(question) else { break };
+            let Some(write) = chain.writes.last() else {
                 let (what, part) = self.start(question.cell);
                 return Leaf { what, part, through };
             };
@@ -628,7 +651,7 @@ pub fn element(kernel: &Kernel<'_>, launch: &Launch, text: &str) -> Result<(Elem
     if !fits {
         let shape: Vec<String> = form.shape.iter().map(usize::to_string).collect();
         return Err(LaunchError(format!(
-            "`{name}` has the shape ({}): `{text}` is not in it",
+            "`{name}` has the shape ({}), and `{text}` is no element of it",
             shape.join(", ")
         )));
     }
@@ -639,7 +662,12 @@ pub fn element(kernel: &Kernel<'_>, launch: &Launch, text: &str) -> Result<(Elem
     Ok((element, form.clone()))
 }
 
-/// The value of an element in the end of a run, as people write it; nothing if it is not known.
+/// Whether the values that a buffer has in the end are kept: those of arrays without `out` are not.
+pub fn is_kept(report: &KernelReport, element: Element) -> bool {
+    report.outputs.iter().any(|it| (it.argument, it.field) == (element.argument, element.field))
+}
+
+/// The value of an element in the end of a run, as people write it; nothing if it is not known, or not kept.
 pub fn value(report: &KernelReport, element: Element, form: &Form) -> Option<String> {
     let is_it = |it: &&super::Output| (it.argument, it.field) == (element.argument, element.field);
     let output = report.outputs.iter().find(is_it)?;

@@ -98,7 +98,8 @@ impl Kernel<'_> {
     ) -> Result<Launch, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let dynamic = self.assumed_dynamic();
-        Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape)
+        let said = Directives::of(self.unit, function);
+        Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape, &said)
     }
 
     /// Bytes of dynamic shared memory: all that a CTA can have, if the kernel uses it.

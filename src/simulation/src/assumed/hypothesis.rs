@@ -173,7 +173,7 @@ impl Launch {
     }
 
     /// The same with the shape that a file says.
-    pub(crate) fn shaped(mut self, shape: &LaunchFile) -> Result<Self, LaunchError> {
+    pub(crate) fn shaped(mut self, shape: &LaunchFile, said: &Directives) -> Result<Self, LaunchError> {
         if let Some(block) = three(shape.block.as_deref(), "block")? {
             self.block = block;
         }
@@ -183,6 +183,7 @@ impl Launch {
         if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
             self.grid = grid;
         }
+        said.refuse(self.block, self.cluster).map_err(|misfit| misfit.error)?;
         self.checked()
     }
 }

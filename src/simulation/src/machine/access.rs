@@ -491,7 +491,12 @@ impl Machine<'_> {
                 changed |= self.write(strand, at, lane, element, (value, unknown))?;
                 if self.trace.is_some() {
                     let reduces = !matches!(operator, ReductionOperator::Exch | ReductionOperator::Cas);
-                    let registers = (sources[part], destinations.get(part).copied());
+                    // What is compared comes before what is stored.
+                    let is_compared = operator == ReductionOperator::Cas;
+                    let new = if is_compared { sources.get(parts + part) } else { None };
+                    let is_kept = is_compared && old.value != b[lane] || differs;
+                    let new = new.unwrap_or(&sources[part]);
+                    let registers = ((!is_kept).then_some(*new), destinations.get(part).copied());
                     self.trace_atomic(strand, registers, lane, (at, element, reduces));
                 }
                 results[part].0[lane] = old.value;

@@ -66,7 +66,9 @@ impl Pages {
     fn is_race(&self, history: &History, (own, other): (u32, u32)) -> bool {
         let (one, two) = (history.access(own), history.access(other));
         let may_agree = one.writes && two.writes && [own, other].iter().any(|it| self.unknown.contains(it));
-        one.strong.is_none() && two.strong.is_none() && !may_agree
+        // What a copy reduces is data, although each element is reduced by an atomic operation.
+        let is_flag = |access: &Access| access.strong.is_some() && access.via != Via::Async;
+        !is_flag(one) && !is_flag(two) && !may_agree
     }
 }
 

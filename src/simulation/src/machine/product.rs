@@ -222,6 +222,17 @@ impl Product {
         is_exact || !is_scaled_down && !matches!(evidence, Err(_) | Ok(Evidence::Assumed { .. }))
     }
 
+    /// The columns that the scale factors of A and B lie in.
+    pub(super) fn scale_columns(&self) -> Vec<Range<u32>> {
+        let Some(Scales { count, a, b }) = self.scales else { return Vec::new() };
+        let matrices = [(a, self.layout.rows()), (b, self.n / self.layout.parts())];
+        let columns = matrices.into_iter().flat_map(|((first, id), lines)| {
+            let columns = scale_vectors::columns(count, id, lines);
+            columns.map(move |range| first + range.start..first + range.end)
+        });
+        columns.collect()
+    }
+
     /// Elements of A that a row has.
     const fn k_of_a(&self) -> u32 {
         if self.sparse.is_some() { self.k / 2 } else { self.k }
@@ -344,7 +355,23 @@ impl Product {
         let mut values = vec![0; lanes.len() * count];
         let mut known = vec![false; values.len()];
         let olds: Vec<_> = (0..count).map(|at| cells.column(self.d.1 + at as u32)).collect();
-        for (row, lane) in lanes.iter().enumerate().filter(|(_, lane)| left_alone >> *lane & 1 == 0) {
+        let all = lanes.iter().fold(0_u128, |all, lane| all | 1 << lane);
+        let is_known = |(_, known): &(_, u128)| known & all == all;
+        // Mostly so: then nothing is asked element by element.
+        let all_are_known = left_alone & all == 0
+            && (self.old == OldD::Zero || olds.iter().all(|old| old.as_ref().is_some_and(is_known)));
+        if all_are_known {
+            known.fill(true);
+            let olds = olds.iter().flatten().filter(|_| self.old != OldD::Zero);
+            for (at, (old, _)) in olds.enumerate() {
+                for (value, lane) in values[at..].iter_mut().step_by(count).zip(&lanes) {
+                    *value = old[*lane as usize];
+                }
+            }
+        }
+        let not_so = if all_are_known { 0..0 } else { 0..lanes.len() };
+        for (row, lane) in not_so.map(|row| (row, lanes[row])).filter(|(_, lane)| left_alone >> lane & 1 == 0)
+        {
             let (values, known) = (&mut values[row * count..][..count], &mut known[row * count..][..count]);
             if self.old == OldD::Zero {
                 known.fill(true);
@@ -352,7 +379,7 @@ impl Product {
             }
             for ((value, known), old) in values.iter_mut().zip(known).zip(&olds) {
                 if let Some((old, is_known)) = old {
-                    (*value, *known) = (old[*lane as usize], is_known >> lane & 1 != 0);
+                    (*value, *known) = (old[lane as usize], is_known >> lane & 1 != 0);
                 }
             }
         }
@@ -361,9 +388,13 @@ impl Product {
         spread::multiply(&self.arithmetic, (&a, &b), &mut values, &mut known, self.old);
         let mut by_column: Vec<(u128, u128)> =
             olds.iter().map(|old| (0, old.map_or(0, |(_, known)| known & left_alone))).collect();
-        for (known, lane) in known.chunks(count.max(1)).zip(&lanes) {
-            for ((column, _), known) in by_column.iter_mut().zip(known) {
-                *column |= u128::from(*known) << lane;
+        if known.iter().all(|known| *known) {
+            by_column.iter_mut().for_each(|(column, _)| *column = all);
+        } else {
+            for (known, lane) in known.chunks(count.max(1)).zip(&lanes) {
+                for ((column, _), known) in by_column.iter_mut().zip(known) {
+                    *column |= u128::from(*known) << lane;
+                }
             }
         }
         Part { cta, column: self.d.1, lanes, values, known: by_column }

@@ -248,6 +248,7 @@ impl Machine<'_> {
     fn put_part(&mut self, part: &Part) {
         let tensor = &mut self.ctas[part.cta as usize].tensor;
         let count = part.known.len();
+        let lanes = part.lanes.iter().fold(0_u128, |all, lane| all | 1 << lane);
         for (at, (known, kept)) in part.known.iter().enumerate() {
             if known | kept == 0 {
                 continue;
@@ -255,10 +256,13 @@ impl Machine<'_> {
             let column = part.column + at as u32;
             let Some((values, all)) = tensor.cells.column_mut(column, tensor.sizes.columns) else { return };
             *all |= known | kept;
-            for (row, lane) in part.lanes.iter().enumerate() {
-                if known >> lane & 1 != 0 {
-                    values[*lane as usize] = part.values[row * count + at];
-                }
+            let new = part.values[at..].iter().step_by(count).zip(&part.lanes);
+            if *known == lanes {
+                new.for_each(|(value, lane)| values[*lane as usize] = *value);
+                continue;
+            }
+            for (value, lane) in new.filter(|(_, lane)| known >> *lane & 1 != 0) {
+                values[*lane as usize] = *value;
             }
         }
     }
@@ -473,7 +477,13 @@ impl Machine<'_> {
                 self.believes,
             )
         };
-        let effect = decoded().map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
+        let product = decoded();
+        // Where nothing is computed, the first one they have always.
+        let columns_of_scales = match &product {
+            Some(product) => product.scale_columns(),
+            None => scales.into_iter().flatten().map(|column| column..column + 1).collect(),
+        };
+        let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
 
         let a_k = if multiply.sparse { k / 2 } else { k };
         let shift = mask.flatten().and_then(|word| ZeroColumnMask::decode(Some(m), word).ok());
@@ -509,8 +519,8 @@ impl Machine<'_> {
                 length: (k, element(b)),
             };
             shared.extend(self.matrix_in(strand, *cta, matrix, bits(b)));
-            // How many columns these have depends on much; the first one they have always. Each quarter of the lanes
-            // holds all scales (9.7.16.10.7), and the metadata of the rows that A has there.
+            // Each quarter of the lanes holds all scales (9.7.16.10.7), and the metadata of the rows that A has there: of
+            // these, one column is looked at.
             let of_metadata = if half {
                 groups
             } else if m >= 128 {
@@ -518,10 +528,12 @@ impl Machine<'_> {
             } else {
                 0b11
             };
-            let metadata = metadata.into_iter().map(|column| (column, of_metadata));
-            let scales = scales.into_iter().flatten().map(|column| (column, ALL));
-            let regions = metadata.chain(scales);
-            reads.extend(regions.map(|(column, groups)| Region { cta: *cta, groups, column, columns: 1 }));
+            let metadata = metadata.map(|column| (column..column + 1, of_metadata));
+            let regions = metadata.into_iter().chain(columns_of_scales.iter().map(|it| (it.clone(), ALL)));
+            reads.extend(regions.map(|(range, groups)| {
+                let (column, columns) = (range.start, range.end - range.start);
+                Region { cta: *cta, groups, column, columns }
+            }));
         }
         let accumulator = u64::from(d_lane << 16 | d_column) << 32 | u64::from(m) << 16 | u64::from(n);
         let does = (asynchrony::Access::MultiplyWritesD, accumulator);

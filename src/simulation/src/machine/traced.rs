@@ -175,23 +175,30 @@ impl Machine<'_> {
         }
     }
 
-    /// An atomic operation puts a register into a place, or reduces it into what is there, and gives the old value.
+    /// An atomic operation puts a register into a place, or reduces it into what is there, and gives the old value. One
+    /// that compares may put nothing there.
     pub(super) fn trace_atomic(
         &mut self,
         strand: &Strand,
-        (from, to): (Operand, Option<Operand>),
+        (from, to): (Option<Operand>, Option<Operand>),
         lane: usize,
         (place, bytes, reduces): (Place, u32, bool),
     ) {
+        // The lanes come one after the other.
+        if let Some(trace) = &mut self.trace {
+            trace.tick();
+        }
         if let Some(to) = to {
             self.trace_load(strand, to, lane, (place, bytes));
         }
+        let Some(from) = from else { return };
         let Ok(cell) = self.cell_at(strand, place, lane, bytes) else { return };
         if self.is_traced(cell) {
-            let source = match self.register_of(strand, from, lane) {
-                Some(register) if reduces => Source::Reduced(register.part(0, bytes)),
+            let register = self.register_of(strand, from, lane);
+            let source = match register {
+                register if reduces => Source::Reduced(register.map(|it| it.part(0, bytes))),
                 Some(register) => Source::Copied(register),
-                None => Source::End("an atomic operation with a constant"),
+                None => Source::End("a constant"),
             };
             self.traced((strand.step, strand.warp), cell, |at, bytes| (source.part(at, bytes), None));
         }
@@ -231,7 +238,7 @@ impl Machine<'_> {
     pub(super) fn trace_copy(&mut self, operation: &Operation, to: Cell, from: Option<Cell>, reduces: bool) {
         self.traced((operation.step, operation.warp), to, |at, bytes| {
             let source = match from {
-                Some(from) if reduces => Source::Reduced(from.part(at, bytes)),
+                Some(from) if reduces => Source::Reduced(Some(from.part(at, bytes))),
                 Some(from) => Source::Copied(from.part(at, bytes)),
                 None => Source::End("out of bounds, filled"),
             };

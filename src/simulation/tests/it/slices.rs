@@ -107,12 +107,45 @@ fn reductions_add_to_each_other() {
     let body = "and.b32 %r1, %r0, 15; mul.wide.u32 %d5, %r1, 4; add.u64 %d5, %d0, %d5; ld.global.u32 %r2, [%d4];\n\
                 red.global.add.u32 [%d5], %r2;";
     insta::assert_snapshot!(origin("", body, 2), @r"
+    out[2]
     red.global.add.u32
     ld.global.u32
     in[2]
     red.global.add.u32
     ld.global.u32
     in[18]
+    ");
+}
+
+#[test]
+fn atomic_operations_of_a_warp_come_one_after_the_other() {
+    // Lane 1 gets what lane 0 made of the first word.
+    let body = "ld.global.u32 %r2, [%d4]; atom.global.add.u32 %r3, [%d0], %r2; setp.eq.u32 %p1, %r0, 1;\n\
+                @%p1 st.global.u32 [%d0+128], %r3;";
+    insta::assert_snapshot!(origin("", body, 32), @r"
+    @%p1
+    atom.global.add.u32
+      out[0]
+      atom.global.add.u32
+      ld.global.u32
+      in[0]
+    ");
+    let constant = "red.global.add.u32 [%d0], 1;";
+    insta::assert_snapshot!(origin("", &format!("setp.lt.u32 %p1, %r0, 2;\n@%p1 {constant}"), 0), @r"
+    out[0]
+    @%p1 warp 0, reduced into what was there: a constant
+    @%p1 warp 0, reduced into what was there: a constant
+    ");
+}
+
+#[test]
+fn what_is_compared_is_not_what_is_stored() {
+    let body = "ld.global.u32 %r2, [%d4]; atom.global.cas.b32 %r3, [%d3], 0, %r2; ld.global.u32 %r4, [%d4+4];\n\
+                atom.global.cas.b32 %r5, [%d3], 77, %r4;";
+    insta::assert_snapshot!(origin("", body, 3), @r"
+    atom.global.cas.b32
+    ld.global.u32
+    in[3]
     ");
 }
 
@@ -187,7 +220,7 @@ fn copies_are_followed() {
 
 #[test]
 fn what_nothing_wrote_is_said() {
-    insta::assert_snapshot!(origin("", "", 3), @"out[3]");
+    insta::assert_snapshot!(origin("", "", 3), @"nothing was stored there");
     let body = "ld.shared.u32 %r1, [tile]; st.global.u32 [%d3], %r1;";
     insta::assert_snapshot!(origin(".shared .align 4 .b8 tile[128];", body, 3), @r"
     st.global.u32

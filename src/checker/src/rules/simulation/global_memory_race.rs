@@ -11,7 +11,7 @@ rule! {
     ///
     /// Buffers are looked at only with a launch file, which says where they are; variables of the module always.
     /// Accesses by atomic and other strong
-    /// operations are flags and counters, and no race. Two writes of which it is not known what they write may be
+    /// operations of threads are flags and counters, and no race; those of `cp.reduce.async.bulk` are data. Two writes of which it is not known what they write may be
     /// the same. A bulk copy to global memory is over when the thread that started it has waited
     /// (`cp.async.bulk.wait_group`), and one from there when its mbarrier has completed. That a wait with `.read`
     /// waits for less is not looked at.
