@@ -329,6 +329,7 @@ fn wrong_launches_are_refused() {
         (&good.replace("u32", "u31"), "no type"),
         (&format!("block = [2000]\n{good}"), "1024 threads"),
         (&format!("block = [0]\n{good}"), "greater than 0"),
+        (&format!("block = [64]\n{good}"), "(`.reqntid`)"),
         (&format!("cluster = [17]\n{good}"), "16 CTAs"),
         (&format!("grid = [3]\ncluster = [2]\n{good}"), "do not divide"),
         (&format!("dynamic_smem = 300000\n{good}"), "shared memory"),

@@ -409,7 +409,6 @@ impl Launch {
         let grid = three(file.grid.as_deref(), "grid")
             .map_err(|error| Misfit::from(error).at("grid"))?
             .unwrap_or(cluster);
-        said.refuse(block, cluster)?;
         if file.arguments.len() != parameters.len() {
             let of =
                 |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -460,6 +459,7 @@ impl Launch {
             assumed,
         }
         .fitting()
+        .and_then(|launch| said.refuse(block, cluster).map(|()| launch))
     }
 
     /// Clusters of the grid.

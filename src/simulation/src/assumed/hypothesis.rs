@@ -183,8 +183,9 @@ impl Launch {
         if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
             self.grid = grid;
         }
-        said.refuse(self.block, self.cluster).map_err(|misfit| misfit.error)?;
-        self.checked()
+        let launch = self.checked()?;
+        said.refuse(launch.block, launch.cluster).map_err(|misfit| misfit.error)?;
+        Ok(launch)
     }
 }
 

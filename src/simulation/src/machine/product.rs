@@ -389,7 +389,9 @@ impl Product {
         let mut by_column: Vec<(u128, u128)> =
             olds.iter().map(|old| (0, old.map_or(0, |(_, known)| known & left_alone))).collect();
         if known.iter().all(|known| *known) {
-            by_column.iter_mut().for_each(|(column, _)| *column = all);
+            for (column, _) in &mut by_column {
+                *column = all;
+            }
         } else {
             for (known, lane) in known.chunks(count.max(1)).zip(&lanes) {
                 for ((column, _), known) in by_column.iter_mut().zip(known) {
