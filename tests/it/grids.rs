@@ -118,6 +118,52 @@ fn clusters_work_together() {
     }
 }
 
+/// The first CTA stores in bulk and raises a flag; the second one waits for it, and reads.
+fn stored_in_bulk(store: &str) -> String {
+    kernel(&format!(
+        ".shared .align 128 .b8 tile[128];\nmov.u32 r4, tile;\nshl.b32 r5, r0, 2;\nadd.u32 r6, r4, r5;\n\
+         add.u32 r7, r0, r1;\nst.shared.u32 [r6], r7;\nfence.proxy.async.shared::cta;\nbar.warp.sync -1;\n\
+         setp.eq.u32 p, r0, 0;\nsetp.ne.u32 q, r1, 0;\n@q bra READ;\n@!p bra END;\n{store}\nbra END;\n\
+         READ:\n@!p bra ALL;\nWAIT:\nld.acquire.gpu.global.u32 r8, [a];\nsetp.eq.u32 q, r8, 0;\n@q bra WAIT;\n\
+         ALL:\nbar.warp.sync -1;\ncvt.u64.u32 d0, r5;\nadd.u64 d0, d0, b;\nld.global.u32 r9, [d0];\n\
+         sub.u64 d1, d0, b;\nadd.u64 d1, d1, a;\nst.global.u32 [d1+128], r9;\nEND:\n"
+    ))
+}
+
+#[test]
+fn a_copy_is_released_by_who_has_waited_for_it() {
+    const COPY: &str = "cp.async.bulk.global.shared::cta.bulk_group [b], [r4], 128;\n\
+                        cp.async.bulk.commit_group;\n";
+    const REDUCE: &str = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [b], [r4], 128;\n\
+                          cp.async.bulk.commit_group;\n";
+    const WAIT: &str = "cp.async.bulk.wait_group 0;\n";
+    const FLAG: &str = "red.release.gpu.global.add.u32 [a], 1;\n";
+    const FENCED: &str = "fence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [a], 1;\n";
+    let sound = [[COPY, WAIT, FLAG], [COPY, WAIT, FENCED], [REDUCE, WAIT, FLAG], [REDUCE, WAIT, FENCED]];
+    let wrong = [[COPY, FLAG, WAIT], [COPY, FENCED, WAIT], [REDUCE, FLAG, WAIT], [REDUCE, FENCED, WAIT]];
+    for (kind, stores) in [("sound", sound), ("wrong", wrong)] {
+        for (index, store) in stores.iter().enumerate() {
+            let name = format!("copy_{kind}_{index}");
+            let directory = directory(&name, &stored_in_bulk(&store.concat()), &launch(2, ""));
+            for schedule in SCHEDULES {
+                let (verdict, codes, _) = outcome(&directory, schedule);
+                if kind == "sound" {
+                    assert_eq!(
+                        (verdict.as_str(), codes.len()),
+                        ("clean", 0),
+                        "{name} {schedule:?}: {codes:?}"
+                    );
+                } else {
+                    assert!(
+                        codes.iter().all(|it| it == "SIM204") && !codes.is_empty(),
+                        "{name} {schedule:?}: {codes:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_grid_that_waits_for_what_never_comes_hangs() {
     // Of two CTAs, each waits for a flag of the other one, but the second sets another.

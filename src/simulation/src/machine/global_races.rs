@@ -8,6 +8,8 @@
 //! Flags, counters and locks are no data: where one of both accesses is strong, nothing is said. Nor is anything
 //! said of two writes if it is not known what they write: it may be the same.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -89,7 +91,20 @@ pub(super) struct Known {
     seen: Clock,
     /// What it had released at its last fence.
     published: Clock,
+    /// What copies have stored of which no thread that released something has known that it is over.
+    stores: VecDeque<Store>,
 }
+
+/// What a copy stores in global memory.
+#[derive(Debug)]
+struct Store {
+    access: Access,
+    pieces: Vec<Piece>,
+    is_unknown: bool,
+}
+
+/// Stores that are remembered: of those before nothing more is found.
+const MOST_STORES: usize = 64;
 
 impl Machine<'_> {
     /// Threads access global memory. `keeps`: what they write is what was there.
@@ -142,6 +157,7 @@ impl Machine<'_> {
         if merged.is_empty() {
             return;
         }
+        let (own_access, via) = (access, access.via);
         let Self { global_pages, history, warps, between, known, shape, .. } = self;
         let mut found: Vec<(u32, u32, (u32, u32))> = Vec::new();
         if warps.len() > 1 {
@@ -169,6 +185,12 @@ impl Machine<'_> {
                 {
                     others.push((*history.access(other), at));
                 }
+            }
+            if via == Via::Async && access.writes {
+                if known.stores.len() == MOST_STORES {
+                    known.stores.pop_front();
+                }
+                known.stores.push_back(Store { access: own_access, pieces: merged.to_vec(), is_unknown });
             }
         }
         for (own, other, at) in found {
@@ -205,12 +227,39 @@ impl Machine<'_> {
         self.report(finding);
     }
 
+    /// A thread of a warp has released something. What copies have stored before, and this thread does not know to be
+    /// over, is not released by it: it counts as stored later.
+    pub(super) fn defer_stores(&mut self, warp: u32) {
+        let Self { warps, known: Known { clock, stores, .. }, between, shape, .. } = self;
+        let Some(Between { pages, history, .. }) = between.as_deref_mut() else { return };
+        let knows = &warps[warp as usize].clock;
+        stores.retain(|Store { access, .. }| knows.of(access.agent) < access.tick);
+        let mut found: Vec<(Access, Access, (u32, u32))> = Vec::new();
+        for Store { access, pieces, is_unknown } in stores {
+            let index = shape.index;
+            let access = Access { agent: index, tick: clock.of(index), cta: index, ..*access };
+            let mut visit = Visit::new(history, clock, access);
+            pages.visit(&mut visit, pieces, *is_unknown);
+            let (own, conflicts) = (visit.number, visit.conflicts);
+            for (conflict, at) in conflicts {
+                if let Conflict::Race(other) = conflict
+                    && pages.is_race(history, (own, other))
+                {
+                    found.push((access, *history.access(other), at));
+                }
+            }
+        }
+        for (own, other, at) in found {
+            self.race_between(&own, &other, at);
+        }
+    }
+
     /// A fence between threads of all clusters.
     pub(super) fn fence_between(&mut self, strength: Strength) {
         if self.between.is_none() || strength.scope != Scope::Wide {
             return;
         }
-        let Self { known: Known { clock, seen, published }, shape, .. } = self;
+        let Self { known: Known { clock, seen, published, .. }, shape, .. } = self;
         if strength.acquires {
             clock.join(seen);
         }

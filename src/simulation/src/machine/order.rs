@@ -107,6 +107,9 @@ impl Machine<'_> {
     /// A fence between threads.
     pub(super) fn fence(&mut self, strand: &Strand, strength: Strength) {
         self.fence_between(strength);
+        if strength.releases && strength.scope == Scope::Wide {
+            self.defer_stores(strand.warp);
+        }
         let warp = &mut self.warps[strand.warp as usize];
         if strength.acquires {
             warp.clock.join(&warp.fences.seen);
@@ -169,6 +172,9 @@ impl Machine<'_> {
     /// Threads have written there, and not weakly; `adds` to what was there.
     pub(super) fn tell(&mut self, strand: &Strand, places: &[Place], strength: Strength, adds: bool) {
         self.tell_between(places, strength, adds);
+        if strength.releases && strength.scope == Scope::Wide {
+            self.defer_stores(strand.warp);
+        }
         let Self { messages, warps, .. } = self;
         let warp = &mut warps[strand.warp as usize];
         let cta = warp.cta;
