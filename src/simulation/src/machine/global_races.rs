@@ -190,7 +190,7 @@ impl Machine<'_> {
                 if known.stores.len() == MOST_STORES {
                     known.stores.pop_front();
                 }
-                known.stores.push_back(Store { access: own_access, pieces: merged.to_vec(), is_unknown });
+                known.stores.push_back(Store { access: own_access, pieces: merged.clone(), is_unknown });
             }
         }
         for (own, other, at) in found {
