@@ -227,7 +227,7 @@ impl Simulate {
                 Err(error) => errors.push(error),
             }
         }
-        // What was found has no kernel, and nobody named it.
+        // What was found has no kernel, and it was not named.
         if files.is_empty() && errors.is_empty() && !wanted.is_empty() && !self.print_launch {
             errors.push(SimulateError::NoKernelsBelow { paths: self.directories() }.into());
         }

@@ -31,7 +31,7 @@ pub const fn count(kind: Kind, size: ScaleVectorSize, k: u32) -> u32 {
 /// column and the byte. `lines` are the rows or columns that lie together; each quarter of the lanes holds all of them.
 ///
 /// 32 lines lie in the lanes of a column, the next in the next one. The id is the byte of the first factor. What does
-/// not fit the four bytes follows behind the columns of all lines, which are a multiple of four.
+/// not fit the four bytes follows the columns of all lines, which are a multiple of four.
 pub const fn cell(line: u32, number: u32, id: u32, lines: u32) -> (u32, u32, u32) {
     let at = id + number;
     (line % 32, at / 4 * (lines.div_ceil(128) * 4) + line / 32, at % 4)

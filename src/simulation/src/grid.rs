@@ -73,7 +73,7 @@ impl Kernel<'_> {
         let (mut report, extents) =
             self.run_clusters(launch, settings, range.clone(), &Extents::new(), &mut None)?;
         if !extents.is_empty() {
-            // Now it is known how far copies reach whose maps nobody has said.
+            // Now it is known how far copies reach whose maps are not given.
             report = self.run_clusters(launch, settings, range.clone(), &extents, &mut None)?.0;
         }
         if settings.checks == Checks::All {

@@ -44,7 +44,7 @@ pub struct LaunchFile {
 /// What a launch file says of assumptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assume {
-    /// Whether results are computed whose arithmetic nobody has measured or modelled.
+    /// Whether results are computed whose arithmetic no source covers.
     Arithmetic(bool),
     /// Values that the file leaves open.
     Values(AssumeFile),
@@ -188,7 +188,7 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
     /// What is assumed of values that nothing else gives.
     pub assumes: Option<AssumeFile>,
-    /// Whether results are computed whose arithmetic nobody has measured or modelled.
+    /// Whether results are computed whose arithmetic no source covers.
     pub believes: bool,
     /// The files that buffers are written to in the end.
     pub outs: Vec<OutFile>,
@@ -836,7 +836,7 @@ fn tensor_map(
     }
     let (data, form) = reading.contents(given)?;
     let form = form.or_else(|| {
-        // As NumPy has it, where the elements are whole bytes and lie one behind the other; two of four bits are a byte.
+        // As NumPy has it, where the elements are whole bytes and lie next to each other; two of four bits are a byte.
         let mut shape: Vec<usize> = dims.iter().rev().map(|dim| *dim as usize).collect();
         if element_type.bits() == 4 {
             *shape.last_mut()? /= 2;

@@ -293,7 +293,7 @@ pub(crate) struct Machine<'p> {
     checks: Checks,
     /// Whether results are computed that no source vouches for.
     believes: bool,
-    /// Who writes what somebody asks for, if somebody does.
+    /// What a slice asks of the run, if there is one.
     trace: Option<Box<Trace>>,
     progress: Option<&'p AtomicU64>,
     /// Bytes that calls may still take.

@@ -138,7 +138,7 @@ impl Kernel<'_> {
     ) {
         for out in &launch.outs {
             let is_it = |it: &&super::Output| (it.argument, it.field) == (out.argument, out.field);
-            // What nothing was stored to is unknown, too, and is none of its business.
+            // What nothing was stored to is unknown, too: this is about what was stored.
             let Some((_, first)) = report.outputs.iter().find(is_it).and_then(|it| it.lost) else { continue };
             let bytes = out.form.dtype.bytes;
             let offset = first / bytes as u64 * bytes as u64;
@@ -452,7 +452,7 @@ impl Slice<'_> {
     /// Follows bytes as long as they are copied only.
     fn leaf(&self, question: Question) -> Leaf {
         let (mut question, mut through) = (question, Vec::new());
-        // Copies of copies: more are no path that somebody wants to read.
+        // Copies of copies: longer chains are not worth reading.
         for _ in 0..64 {
             if let Space::Registers(thread) | Space::Local(thread) = question.cell.space
                 && !self.follows(thread)

@@ -50,7 +50,7 @@ impl Swizzle {
         address ^ (row & rows) << unit ^ (flipped as u32) << 3
     }
 
-    /// Columns of an MN-major matrix that lie one behind the other, before its stride counts: the pattern with atoms of
+    /// Columns of an MN-major matrix that are contiguous, before its stride counts: the pattern with atoms of
     /// 32 bytes has four.
     pub const fn columns(self) -> u32 {
         match self {

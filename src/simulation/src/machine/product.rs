@@ -2,7 +2,7 @@
 //!
 //! The arithmetic is that of `ptx_numbers`; where the elements lie is that of `addresses::Operand`, of
 //! `isa::tensor_cells`, `isa::scale_vectors` and `isa::sparsity`. Not computed are sparse multiplies that use half of the
-//! lanes, shifted rows of A, and B behind a lookup table.
+//! lanes, shifted rows of A, and B that goes through a lookup table.
 
 use std::ops::Range;
 

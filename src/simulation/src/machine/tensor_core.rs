@@ -331,7 +331,7 @@ impl Machine<'_> {
         let (mut shared, mut writes) = (Vec::new(), Vec::new());
         for cta in self.group(strand, pair) {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
-            // Nobody reads the padding of what is decompressed.
+            // The padding of what is decompressed is not read.
             let bits = decompressed.map_or((16, 16), |bits| (bits, 8));
             shared.extend(self.matrix_in(strand, cta, extent, bits));
         }

@@ -190,7 +190,7 @@ fn calls_are_followed() {
 
 #[test]
 fn a_multiply_of_registers_has_a_row_and_a_column() {
-    // A is rows of 16 halves in words 0 to 31 (the lower half is loaded twice), B the words behind.
+    // A is rows of 16 halves in words 0 to 31 (the lower half is loaded twice), B the words after these.
     let body = "ld.global.u32 %r1, [%d4]; ld.global.u32 %r2, [%d4+128];\n\
                 mov.f32 %f1, 0f00000000;\n\
                 mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r1, %r1}, {%r2}, \
