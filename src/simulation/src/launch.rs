@@ -321,7 +321,7 @@ impl Directives {
             cluster: value(bounds.required_cluster),
             registers: known(bounds.most_registers).map(|it| it.value),
             required_block: value(bounds.required_threads),
-            most_threads: value(bounds.most_threads).map(|of| of.into_iter().map(u64::from).product()),
+            most_threads: value(bounds.most_threads).map(product),
             most_cluster: known(bounds.most_cluster).map(|it| it.value),
         }
     }
@@ -329,8 +329,7 @@ impl Directives {
     /// Refuses a shape that contradicts them: such a launch fails (PTX ISA, "Performance-Tuning Directives" and "Cluster
     /// Dimension Directives").
     pub(crate) fn refuse(&self, block: [u32; 3], cluster: [u32; 3]) -> Result<(), Misfit> {
-        let threads: u64 = block.into_iter().map(u64::from).product();
-        let ctas: u64 = cluster.into_iter().map(u64::from).product();
+        let (threads, ctas) = (product(block), product(cluster));
         let of_block = match (self.required_block, self.most_threads) {
             (Some(needed), _) if needed != block => {
                 Some(format!("the kernel has CTAs of {needed:?} threads (`.reqntid`), not of {block:?}"))
@@ -357,6 +356,11 @@ impl Directives {
             _ => Ok(()),
         }
     }
+}
+
+/// How many there are in all directions; as many as can be counted, if there are more.
+fn product(of: [u32; 3]) -> u64 {
+    of.iter().fold(1, |all: u64, size| all.saturating_mul(u64::from(*size)))
 }
 
 /// Three numbers of which the last ones may be left out.
@@ -477,7 +481,6 @@ impl Launch {
 
     /// The same, saying which key is wrong.
     fn fitting(self) -> Result<Self, Misfit> {
-        let product = |of: [u32; 3]| of.iter().fold(1u64, |all, size| all.saturating_mul(u64::from(*size)));
         let (threads, ctas) = (product(self.block), product(self.cluster));
         if threads > THREADS_OF_CTA.into() {
             let why = format!("a CTA has at most {THREADS_OF_CTA} threads, not {threads}");
