@@ -18,6 +18,7 @@
 use std::borrow::Cow;
 
 use ptx_check::diagnostic::{Code, Diagnostic, Label};
+use ptx_check::rules::Scope;
 use ptx_check::source::{Source, Span};
 use rustc_hash::FxHashMap;
 
@@ -51,7 +52,7 @@ enum Origin<'a> {
 
 /// Whether a run found it.
 pub(crate) fn is_of_run(finding: &Diagnostic) -> bool {
-    finding.code.as_str().starts_with("SIM")
+    finding.code.rule().scope == Scope::Run
 }
 
 impl<'a> Pairs<'a> {
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(firsts(&[race(5, 0, "tile"), race(6, 0, "tile"), race(5, 1, "tile")]), [0, 0, 0]);
     }
 
-    /// Behind a barrier it is another mistake, and so it is with another instruction or variable.
+    /// After a barrier it is another mistake, and so it is with another instruction or variable.
     #[test]
     fn different_mistakes_stay_apart() {
         let all = [race(5, 0, "tile"), race(5, 3, "tile"), race(5, 4, "tile"), race(5, 0, "other")];

@@ -12,16 +12,20 @@ use ptx_numbers::{Accumulator, Format};
 use smallvec::SmallVec;
 
 use super::arithmetic::Lanes;
-use super::array::{ArrayOf, Form};
+use super::array::ArrayOf;
 use super::launch::{Launch, LaunchError};
 use super::machine::Extents;
 use super::program::Program;
 use super::provenance::{Cell, Chain, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
-use super::report::verdict;
 use super::run::Placed;
-use super::{Checks, Kernel, KernelReport, Settings};
-use crate::diagnostic::{Code, Diagnostic};
+use super::{Checks, Kernel, Settings};
 use crate::source::Span;
+
+mod element;
+mod unwritten;
+
+use element::index_of;
+pub use element::{Element, element, is_kept, value};
 
 /// Runs that answer questions.
 const MOST_RUNS: u32 = 16;
@@ -29,19 +33,6 @@ const MOST_RUNS: u32 = 16;
 const MOST_PLACES: u32 = 400;
 /// Threads whose registers are followed.
 const MOST_THREADS: usize = 128;
-
-/// An element of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
-    /// Which argument names the buffer, from 0.
-    pub argument: usize,
-    /// Which field, if that is a struct, from 0.
-    pub field: Option<usize>,
-    /// Its first byte in the buffer.
-    pub offset: u64,
-    /// How many bytes it has: 1 to 8.
-    pub bytes: u32,
-}
 
 /// What a value comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,55 +114,6 @@ impl Kernel<'_> {
             traces.extend(trace);
         }
         Ok(Origin::default())
-    }
-}
-
-impl Kernel<'_> {
-    /// Adds a finding where a result is made from memory that nothing has written. One element of each file is looked
-    /// at: the first that something was stored to that is not known.
-    pub(super) fn find_unwritten(
-        &self,
-        launch: &Launch,
-        settings: &Settings,
-        clusters: &Range<u32>,
-        report: &mut KernelReport,
-    ) {
-        for out in &launch.outs {
-            let is_it = |it: &&super::Output| (it.argument, it.field) == (out.argument, out.field);
-            // What nothing was stored to is unknown, too: this is about what was stored.
-            let Some((_, first)) = report.outputs.iter().find(is_it).and_then(|it| it.lost) else { continue };
-            let bytes = out.form.dtype.bytes;
-            let offset = first / bytes as u64 * bytes as u64;
-            let (argument, field) = (out.argument, out.field);
-            let element = Element { argument, field, offset, bytes: bytes as u32 };
-            let Ok(origin) = self.explain(launch, settings, clusters.clone(), element) else { continue };
-            let Some((span, unwritten)) = origin.first_unwritten() else { continue };
-            let (code, what) = match unwritten {
-                Unwritten::Shared => (Code::SharedMemoryUninitialized, "shared memory"),
-                Unwritten::Tensor => (Code::TensorMemoryUninitialized, "Tensor Memory"),
-            };
-            if report.diagnostics.iter().any(|known| known.code == code) {
-                continue;
-            }
-            let index: Vec<String> =
-                index_of(&out.form.shape, offset / bytes as u64).iter().map(u64::to_string).collect();
-            let name = format!("{}[{}]", out.name, index.join(", "));
-            let message = format!("a result is made from {what} that nothing wrote");
-            let finding =
-                Diagnostic::new(code, span, message, format!("`{name}` is made from what this reads"));
-            report.diagnostics.push(finding.note(format!("`--explain '{name}'` shows how")));
-            report.verdict = verdict(&report.diagnostics, &report.reasons);
-        }
-    }
-}
-
-impl Origin {
-    /// The first instruction that read what nothing had written.
-    fn first_unwritten(&self) -> Option<(Span, Unwritten)> {
-        self.from.iter().find_map(|from| match (self.span, from.unwritten) {
-            (Some(span), Some(unwritten)) => Some((span, unwritten)),
-            _ => from.first_unwritten(),
-        })
     }
 }
 
@@ -596,99 +538,4 @@ fn sensitive(program: &Program, computed: &Computed, bytes: u32) -> Vec<Cell> {
         cells.push(cell.part(first / size * size, size));
     }
     cells
-}
-
-/// The index of an element in an array.
-fn index_of(shape: &[usize], element: u64) -> Vec<u64> {
-    let (mut left, mut index) = (element, Vec::new());
-    for size in shape.iter().skip(1).rev() {
-        index.push(left % (*size).max(1) as u64);
-        left /= (*size).max(1) as u64;
-    }
-    index.push(left);
-    index.reverse();
-    index
-}
-
-/// The element of an array that a text names, such as `c.npy[17, 3]`.
-///
-/// # Errors
-/// When there is no such array or no such element, with what can be written.
-pub fn element(kernel: &Kernel<'_>, launch: &Launch, text: &str) -> Result<(Element, Form), LaunchError> {
-    let usage = "an element is named like `c.npy[17, 3]`: a file or a parameter of the launch, and an index";
-    let inner = text.trim().strip_suffix(']').and_then(|it| it.rsplit_once('['));
-    let (name, index) = inner.ok_or_else(|| LaunchError(format!("`{text}` names no element; {usage}")))?;
-    let index: Option<Vec<u64>> = index.split(',').map(|it| it.trim().parse().ok()).collect();
-    let index = index.ok_or_else(|| LaunchError(format!("`{text}` has no index of numbers; {usage}")))?;
-    let name = name.trim();
-    let is_meant = |array: &&ArrayOf| {
-        let of = |file: &Option<String>| {
-            file.as_ref().is_some_and(|file| {
-                file == name || std::path::Path::new(file).file_name().is_some_and(|it| it == name)
-            })
-        };
-        let parameter = kernel.program.parameters.get(array.argument);
-        of(&array.out)
-            || of(&array.data)
-            || array.field.is_none() && parameter.is_some_and(|it| it.name == name)
-    };
-    // What is written to a file of this name comes first.
-    let mut meant = launch.arrays.iter().filter(is_meant);
-    let array = meant.clone().find(|array| array.out.as_deref() == Some(name)).or_else(|| meant.next());
-    let array = array.ok_or_else(|| {
-        let mut names: Vec<String> =
-            launch.arrays.iter().flat_map(|it| it.out.iter().chain(&it.data)).cloned().collect();
-        let parameters = launch.arrays.iter().filter(|it| it.field.is_none());
-        names.extend(
-            parameters.filter_map(|it| Some(kernel.program.parameters.get(it.argument)?.name.clone())),
-        );
-        names.dedup();
-        LaunchError(format!("the launch has no array `{name}`; there are `{}`", names.join("`, `")))
-    })?;
-    let form = &array.form;
-    let fits = index.len() == form.shape.len().max(1)
-        && index.iter().zip(&form.shape).all(|(at, size)| *at < *size as u64);
-    if !fits {
-        let shape: Vec<String> = form.shape.iter().map(usize::to_string).collect();
-        return Err(LaunchError(format!(
-            "`{name}` has the shape ({}), and `{text}` is no element of it",
-            shape.join(", ")
-        )));
-    }
-    let flat = index.iter().zip(&form.shape).fold(0, |all, (at, size)| all * *size as u64 + at);
-    let bytes = form.dtype.bytes as u32;
-    let element =
-        Element { argument: array.argument, field: array.field, offset: flat * u64::from(bytes), bytes };
-    Ok((element, form.clone()))
-}
-
-/// Whether the values that a buffer has in the end are kept: those of arrays without `out` are not.
-pub fn is_kept(report: &KernelReport, element: Element) -> bool {
-    report.outputs.iter().any(|it| (it.argument, it.field) == (element.argument, element.field))
-}
-
-/// The value of an element in the end of a run, as people write it; nothing if it is not known, or not kept.
-pub fn value(report: &KernelReport, element: Element, form: &Form) -> Option<String> {
-    let is_it = |it: &&super::Output| (it.argument, it.field) == (element.argument, element.field);
-    let output = report.outputs.iter().find(is_it)?;
-    let range = element.offset as usize..element.offset as usize + element.bytes as usize;
-    if output.unknown.iter().any(|it| it.start < range.end && range.start < it.end) {
-        return None;
-    }
-    let bytes = output.bytes.get(range)?;
-    let bits = bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-    let unused = 64 - 8 * element.bytes.clamp(1, 8);
-    let float = |format: Format| format.decode(bits as u32).to_string();
-    Some(match form.dtype.name {
-        "f64" => f64::from_bits(bits).to_string(),
-        "f32" | "tf32" => f32::from_bits(bits as u32).to_string(),
-        "f16" => float(Format::F16),
-        "bf16" => float(Format::Bf16),
-        "e4m3" => float(Format::E4m3),
-        "e5m2" => float(Format::E5m2),
-        "ue8m0" => float(Format::Ue8m0),
-        "bool" => (bits != 0).to_string(),
-        name if name.starts_with('i') => ((bits << unused).cast_signed() >> unused).to_string(),
-        _ => bits.to_string(),
-    })
 }

@@ -59,6 +59,13 @@ impl Machine<'_> {
         }
     }
 
+    /// Tells the trace of what a thread writes, if it looks out for that.
+    fn trace_write(&mut self, strand: &Strand, to: Cell, source: &Source) {
+        if self.is_traced(to) {
+            self.traced((strand.step, strand.warp), to, |at, bytes| (source.part(at, bytes), None));
+        }
+    }
+
     fn is_traced(&self, cell: Cell) -> bool {
         self.trace.as_ref().is_some_and(|trace| trace.wants(cell))
     }
@@ -225,10 +232,7 @@ impl Machine<'_> {
                 });
                 for (memory, register) in moved {
                     let (to, from) = if store { (memory, register) } else { (register, memory) };
-                    if self.is_traced(to) {
-                        let source = |at, bytes| (Source::Copied(from.part(at, bytes)), None);
-                        self.traced((strand.step, strand.warp), to, source);
-                    }
+                    self.trace_write(strand, to, &Source::Copied(from));
                 }
             }
         }
@@ -317,10 +321,7 @@ impl Machine<'_> {
             None => (register.part(0, 4), memory),
         };
         let (to, from) = if store { (memory, register) } else { (register, memory) };
-        if self.is_traced(to) {
-            let source = |at, bytes| (Source::Copied(from.part(at, bytes)), None);
-            self.traced((strand.step, strand.warp), to, source);
-        }
+        self.trace_write(strand, to, &Source::Copied(from));
     }
 
     /// `tcgen05.ld.red` reduces what each thread loads: `cells` says from which lanes and columns.
@@ -439,9 +440,7 @@ impl Machine<'_> {
             (false, Ok(memory)) => (register, Source::Copied(memory)),
             (false, Err(what)) => (register, Source::End(what)),
         };
-        if self.is_traced(to) {
-            self.traced((strand.step, strand.warp), to, |at, bytes| (source.part(at, bytes), None));
-        }
+        self.trace_write(strand, to, &source);
     }
 
     /// Something is passed to a function, or back from it.
@@ -459,9 +458,8 @@ impl Machine<'_> {
                 }
             };
             let (from, to) = (cell(reader, from), cell(writer, to));
-            if let Some(to) = to.filter(|to| self.is_traced(*to)) {
-                let source = from.map_or(Source::End("a constant"), Source::Copied);
-                self.traced((writer.step, writer.warp), to, |at, bytes| (source.part(at, bytes), None));
+            if let Some(to) = to {
+                self.trace_write(writer, to, &from.map_or(Source::End("a constant"), Source::Copied));
             }
         }
     }
