@@ -23,7 +23,7 @@
 //! ```text
 //!  cli                             the command line
 //!  lsp, render                     the language server; findings as text, JSON, SARIF ...
-//!  config, fix, sources            ptx-tc.toml; applies repairs; the sources that PTX was compiled from
+//!  config, fix, sources, device    ptx-tc.toml; applies repairs; the sources that PTX was compiled from; kernels for programs
 //!  simulation                      runs a kernel without a GPU
 //!  checker                         the rules, and what runs them: its `lib.rs` draws the layers inside
 //!  analysis                        control flow, values, order, who executes: what rules ask
@@ -47,6 +47,8 @@
 //! - `src/resolve` makes a [`Unit`]: all that follows reads it, and nothing changes it.
 //! - `src/analysis/src/lib.rs` says which analysis answers which question.
 //! - `src/checker/src/rules.rs` is the list of rules. To see what a rule looks like, open any.
+//! - `src/device` has what programs use of the simulator: modules, memory that outlives a launch, and launches. The Python
+//!   package in `python` is a front of it.
 //! - Rules do not depend on output formats. Only `cli`, `config` and `sources` read or write files, and only `lsp` has
 //!   the types of an editor's protocol.
 //!
@@ -67,6 +69,7 @@ pub use ptx_check::{
     Document, Memory, Options, Report, Source, Unit, UnknownOpcode, check, check_unit, check_unit_again,
     description, descriptor, diagnostic, host, instruction, isa, source, syntax,
 };
+pub use ptx_device as device;
 pub use ptx_fix as fix;
 pub use ptx_layout as layout;
 pub use ptx_simulation as simulation;

@@ -1,27 +1,18 @@
 """`python -m ptx_tc` is `ptx-tc`."""
 
-import os
+from __future__ import annotations
+
+import signal
 import sys
 
-from ptx_tc import find_ptx_tc_bin
+from ._core import main as _main
 
 
 def main() -> None:
-    try:
-        program = find_ptx_tc_bin()
-    except FileNotFoundError as error:
-        print(f"ptx-tc: {error}", file=sys.stderr)
-        sys.exit(2)
-    command = [program, *sys.argv[1:]]
-    if sys.platform != "win32":
-        os.execv(program, command)
-    # There is no other way on Windows: `exec` there goes on beside whoever waits for this process.
-    import subprocess
-
-    try:
-        sys.exit(subprocess.run(command).returncode)
-    except KeyboardInterrupt:
-        sys.exit(2)
+    """Runs the program with the arguments of the process."""
+    # The program is not Python: Ctrl-C ends it as it ends others.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(_main(["ptx-tc", *sys.argv[1:]]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Where an installation of Python puts the program."""
 
+from __future__ import annotations
+
 import os
 import sys
 import sysconfig
+from typing import Iterator
 
 
 def find_ptx_tc_bin() -> str:
@@ -18,7 +21,7 @@ def find_ptx_tc_bin() -> str:
     raise FileNotFoundError("the program of the package ptx-tc is at none of\n  " + "\n  ".join(looked))
 
 
-def _directories():
+def _directories() -> Iterator[str]:
     """Where the program may be, the likeliest first."""
     # Of this environment.
     yield sysconfig.get_path("scripts")

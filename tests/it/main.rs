@@ -40,6 +40,7 @@ mod rules;
 mod scaling;
 mod schedules;
 mod setmaxnreg;
+mod side_by_side;
 mod simulate_command;
 mod simulated_bugs;
 mod simulation;

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
 use std::path::Path;
@@ -108,14 +109,14 @@ enum Outcome {
     Incomplete,
 }
 
-impl From<Outcome> for ExitCode {
+impl From<Outcome> for u8 {
     fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
+        match outcome {
             Outcome::Clean => 0,
             Outcome::Findings => 1,
             Outcome::Trouble => 2,
             Outcome::Incomplete => 3,
-        })
+        }
     }
 }
 
@@ -133,7 +134,13 @@ fn long_version() -> String {
 
 /// Runs the command line with the arguments of the process.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    ExitCode::from(main_with(std::env::args_os()))
+}
+
+/// Runs the command line with these arguments, the first of which is the name of the program, and returns the exit
+/// status.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             let trouble = error.use_stderr();
@@ -151,7 +158,38 @@ pub fn main() -> ExitCode {
     }
     // Standard output by itself writes each line for itself.
     let out = &mut io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let result = match arguments.command {
+    let result = run(arguments.command, out);
+    let flushed = out.flush().map_err(output_error);
+    let result = result.and_then(|outcome| flushed.map(|()| outcome));
+    match result {
+        Ok(outcome) => outcome.into(),
+        // The reader has seen enough (`| head`).
+        Err(report) if is_broken_pipe(&report) => Outcome::Clean.into(),
+        Err(report) => {
+            report_trouble(&report);
+            Outcome::Trouble.into()
+        }
+    }
+}
+
+/// What a command writes to standard output.
+///
+/// # Errors
+/// When the arguments are none, or the command itself fails: what it says about that.
+pub fn output_of(arguments: &[&str]) -> Result<String, String> {
+    let arguments = iter::once("ptx-tc").chain(arguments.iter().copied());
+    let arguments = Arguments::try_parse_from(arguments).map_err(|error| error.to_string())?;
+    let mut out = Vec::new();
+    run(arguments.command, &mut out).map_err(|report| {
+        let help = report.help().map(|help| format!(": {help}")).unwrap_or_default();
+        format!("{report}{help}")
+    })?;
+    String::from_utf8(out).map_err(|error| error.to_string())
+}
+
+/// Runs a command.
+fn run(command: Command, out: &mut dyn Write) -> miette::Result<Outcome> {
+    match command {
         Command::Check(check) => check.run(out),
         Command::Simulate(simulate) => simulate.run(out),
         Command::Format(format) => format.run(out),
@@ -166,19 +204,9 @@ pub fn main() -> ExitCode {
         Command::Lsp(_) => Ok(Outcome::Clean),
         Command::Man => man(out).map_err(output_error).map(|()| Outcome::Clean),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", out);
+            let mut out = out;
+            clap_complete::generate(shell, &mut Arguments::command(), "ptx-tc", &mut out);
             Ok(Outcome::Clean)
-        }
-    };
-    let flushed = out.flush().map_err(output_error);
-    let result = result.and_then(|outcome| flushed.map(|()| outcome));
-    match result {
-        Ok(outcome) => outcome.into(),
-        // The reader has seen enough (`| head`).
-        Err(report) if is_broken_pipe(&report) => Outcome::Clean.into(),
-        Err(report) => {
-            report_trouble(&report);
-            Outcome::Trouble.into()
         }
     }
 }

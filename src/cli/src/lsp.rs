@@ -1,7 +1,5 @@
 //! `ptx-tc lsp`
 
-use std::process::ExitCode;
-
 use crate::{Outcome, report_trouble};
 
 /// Serve an editor: the Language Server Protocol on standard input and output.
@@ -12,7 +10,7 @@ pub(crate) struct Lsp {
     stdio: bool,
 }
 
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn run() -> u8 {
     match ptx_lsp::run() {
         Ok(true) => Outcome::Clean.into(),
         // The protocol wants 1 when the client leaves without `shutdown`.

@@ -15,13 +15,14 @@ use ptx_check::diagnostic::{Diagnostic, Severity};
 use ptx_check::locate;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
-use ptx_check::words::{called, declaration, demangled, list_words};
+use ptx_check::words::{demangled, list_words};
 use ptx_check::{Options, Report, Unit};
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::names::{MOST_NAMED, described, kernels_are, meant};
 use ptx_simulation::slice;
 use ptx_simulation::{
     Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict, schedules,
@@ -391,6 +392,7 @@ impl Simulate {
                 ChecksArgument::All => Checks::All,
                 ChecksArgument::None => Checks::None,
             },
+            ..Settings::default()
         }
     }
 
@@ -618,44 +620,6 @@ fn clusters(text: &str) -> Result<Range<u32>, String> {
         None => (number(text)?, number(text)?.saturating_add(1)),
     };
     if start < end { Ok(start..end) } else { Err("the range is empty".to_owned()) }
-}
-
-/// Kernels that are named at most.
-const MOST_NAMED: usize = 8;
-
-/// The kernels that a name can mean: those that it fits best.
-fn meant(name: &str, all: &[&str]) -> Vec<String> {
-    // Nobody knows where compilers put blanks.
-    let plain = |text: &str| text.split_whitespace().collect::<String>();
-    let wanted = plain(name);
-    let fit = |symbol: &&str| called(symbol).iter().position(|it| plain(it) == wanted);
-    let fits: Vec<(usize, &str)> = all.iter().filter_map(|symbol| Some((fit(symbol)?, *symbol))).collect();
-    let Some(best) = fits.iter().map(|(fit, _)| *fit).min() else { return Vec::new() };
-    let mut meant: Vec<String> =
-        fits.into_iter().filter(|(fit, _)| *fit == best).map(|(_, symbol)| symbol.to_owned()).collect();
-    meant.dedup();
-    meant
-}
-
-/// Which kernels there are.
-fn kernels_are(all: &[&str]) -> String {
-    if all.is_empty() {
-        return "it has no kernel at all".to_owned();
-    }
-    let mut lines = described(&all.iter().take(MOST_NAMED).map(|it| (*it).to_owned()).collect::<Vec<_>>());
-    if all.len() > MOST_NAMED {
-        lines.push(format!("and {} more", all.len() - MOST_NAMED));
-    }
-    format!("its kernels are\n{}", lines.join("\n"))
-}
-
-/// Symbols, each with what it is called in its source.
-fn described(symbols: &[String]) -> Vec<String> {
-    let described = |symbol: &String| match declaration(symbol) {
-        Some(declaration) => format!("{symbol}: {declaration}"),
-        None => symbol.clone(),
-    };
-    symbols.iter().map(described).collect()
 }
 
 /// Runs something, and after a while says on the terminal how far it is.

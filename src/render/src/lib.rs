@@ -138,6 +138,14 @@ pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Writ
     }
 }
 
+/// Writes the findings of one source for people, without totals.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn findings(file: &Checked, color: bool, out: &mut dyn Write) -> io::Result<()> {
+    human::findings(file, 0, color, out).map(drop)
+}
+
 /// All that a finding says, for formats that have one text for it.
 fn full_message(finding: &Diagnostic) -> String {
     let mut message = format!("{}: {}", finding.message, finding.primary.message);

@@ -67,7 +67,7 @@ impl Explained {
     ///
     /// # Errors
     /// When `out` cannot be written to.
-    pub(crate) fn human(&self, source: &Source, out: &mut dyn Write) -> io::Result<()> {
+    pub fn human(&self, source: &Source, out: &mut dyn Write) -> io::Result<()> {
         let Self { element, value, is_kept, origin } = self;
         match value.as_deref() {
             Some(value) => writeln!(out, "\n  {element} = {value}")?,

@@ -7,16 +7,18 @@
 //! The hardware starts clusters as long as there is room. If all that fit wait for one that has not started, the grid
 //! hangs: what waits for itself has to fit at once.
 
+mod side_by_side;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::diagnostic::Code;
 use super::launch::{Launch, LaunchError};
-use super::machine::{Advance, Between, Common, Extents, Global, Machine, Outcome};
+use super::machine::{Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome};
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
-use super::run::clusters;
-use super::{Checks, Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
+use super::run::{Run, clusters};
+use super::{Checks, Keeps, Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -96,46 +98,24 @@ impl Kernel<'_> {
             return Ok((report, Extents::new()));
         }
         let (global, parameters, places) = self.memory(launch);
-        let mut grid = Grid {
-            kernel: self,
-            launch,
-            settings: *settings,
-            common: Common {
-                global,
-                next_cluster: range.start,
-                between: (range.len() > 1).then(Box::<Between>::default),
-                trace: trace.take(),
-            },
-            waiting: VecDeque::new(),
-            fits: self.fits_at_once(launch, Machine::bytes(&self.program, &shape)),
-            report: None,
-            extents: Extents::new(),
-            chance: match settings.schedule {
-                Schedule::Random(seed) => Some(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
-                Schedule::Early | Schedule::Late => None,
-            },
-            left: settings.budget.saturating_mul(CLUSTERS),
-            is_whole: range.len() as u64 == clusters(launch),
+        let mut common = Common {
+            global,
+            next_cluster: range.start,
+            between: (range.len() > 1).then(Box::<Between>::default),
+            trace: trace.take(),
         };
-        let is_one = clusters(launch) == 1;
+        let is_free = common.trace.is_none() && self.may_run_side_by_side(settings, &range);
+        if is_free {
+            common.between = Some(Box::new(Between::noting()));
+        }
+        let fits = self.fits_at_once(launch, Machine::bytes(&self.program, &shape));
+        let mut grid = Grid::new(self, launch, settings, common, fits);
+        grid.is_whole = range.len() as u64 == clusters(launch);
+        if is_free {
+            grid.run_side_by_side(range.end, extents, &parameters)?;
+        }
         while let Some(next) = grid.next(range.end) {
-            let (index, mut machine) = match next {
-                Next::Waiting(at) => {
-                    let Some(Waiting { mut machine, index, .. }) = grid.waiting.remove(at) else { break };
-                    machine.look_again();
-                    (index, machine)
-                }
-                Next::New => {
-                    let index = grid.common.next_cluster;
-                    grid.common.next_cluster += 1;
-                    let settings = Settings { budget: settings.budget.min(grid.left), ..*settings };
-                    let mut conditions = self.conditions(launch, &settings, None);
-                    conditions.is_one_of_several = !is_one;
-                    let shape = self.shape(launch, index, false)?;
-                    let (none, parameters) = (Global::default(), parameters.clone());
-                    let machine = Machine::new(&self.program, shape, conditions, none, parameters);
-                    (index, machine.reaching(extents))
-                }
+            match next {
                 Next::Hang => {
                     grid.hang(range.end);
                     break;
@@ -144,24 +124,14 @@ impl Kernel<'_> {
                     grid.stop(reason, help);
                     break;
                 }
-            };
-            machine.exchange(&mut grid.common);
-            let advance = machine.advance();
-            machine.exchange(&mut grid.common);
-            match advance {
-                Advance::Ended => grid.add(machine.outcome(), index),
-                Advance::Waits => {
-                    let global = &grid.common.global;
-                    let awaited = machine.polled().map(|at| (at, word_at(global, at))).collect();
-                    let changes = global.changes();
-                    grid.waiting.push_back(Waiting { machine, index, changes, awaited });
-                }
+                next => grid.advance(&next, extents, &parameters)?,
             }
         }
         let Grid { report, common, extents, .. } = grid;
         *trace = common.trace;
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
-        report.outputs = self.outputs(launch, &common.global, &places);
+        report.outputs = self.outputs(launch, (&common.global, (settings.keeps == Keeps::Memory)), &places);
+        report.memory = (settings.keeps == Keeps::Memory).then(|| launch.memory.with(common.global));
         Ok((report, extents))
     }
 
@@ -206,6 +176,8 @@ struct Grid<'k, 'u> {
     waiting: VecDeque<Waiting<'k>>,
     fits: Fits,
     report: Option<KernelReport>,
+    /// What became of clusters, if it is reported later.
+    kept: Option<Vec<(u32, Run)>>,
     extents: Extents,
     /// The state of what chooses by chance, if something does.
     chance: Option<u64>,
@@ -215,7 +187,72 @@ struct Grid<'k, 'u> {
     is_whole: bool,
 }
 
-impl Grid<'_, '_> {
+impl<'k, 'u> Grid<'k, 'u> {
+    fn new(
+        kernel: &'k Kernel<'u>,
+        launch: &'k Launch,
+        settings: &Settings,
+        common: Common,
+        fits: Fits,
+    ) -> Self {
+        Self {
+            kernel,
+            launch,
+            settings: *settings,
+            common,
+            waiting: VecDeque::new(),
+            fits,
+            report: None,
+            kept: None,
+            extents: Extents::new(),
+            chance: match settings.schedule {
+                Schedule::Random(seed) => Some(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+                Schedule::Early | Schedule::Late => None,
+            },
+            left: settings.budget.saturating_mul(CLUSTERS),
+            is_whole: true,
+        }
+    }
+
+    /// A cluster starts or goes on, until it ends or waits.
+    fn advance(&mut self, next: &Next, extents: &Extents, parameters: &Bytes) -> Result<(), LaunchError> {
+        let (index, mut machine) = match next {
+            Next::Waiting(at) => {
+                let Some(Waiting { mut machine, index, .. }) = self.waiting.remove(*at) else {
+                    return Ok(());
+                };
+                machine.look_again();
+                (index, machine)
+            }
+            Next::New => {
+                let (kernel, launch) = (self.kernel, self.launch);
+                let index = self.common.next_cluster;
+                self.common.next_cluster += 1;
+                let settings = Settings { budget: self.settings.budget.min(self.left), ..self.settings };
+                let mut conditions = kernel.conditions(launch, &settings, None);
+                conditions.is_one_of_several = clusters(launch) > 1;
+                let shape = kernel.shape(launch, index, false)?;
+                let (none, parameters) = (Global::default(), parameters.clone());
+                let machine = Machine::new(&kernel.program, shape, conditions, none, parameters);
+                (index, machine.reaching(extents))
+            }
+            Next::Hang | Next::Limit(..) => return Ok(()),
+        };
+        machine.exchange(&mut self.common);
+        let advance = machine.advance();
+        machine.exchange(&mut self.common);
+        match advance {
+            Advance::Ended => self.add(machine.outcome(), index),
+            Advance::Waits => {
+                let global = &self.common.global;
+                let awaited = machine.polled().map(|at| (at, word_at(global, at))).collect();
+                let changes = global.changes();
+                self.waiting.push_back(Waiting { machine, index, changes, awaited });
+            }
+        }
+        Ok(())
+    }
+
     /// What goes on next; nothing if all have ended.
     fn next(&mut self, end: u32) -> Option<Next> {
         let is_new = self.common.next_cluster < end;
@@ -278,7 +315,14 @@ impl Grid<'_, '_> {
     /// Adds what became of a cluster.
     fn add(&mut self, outcome: Outcome, index: u32) {
         self.left = self.left.saturating_sub(outcome.executed);
-        let mut run = self.kernel.reported(self.launch, &self.settings, outcome, false);
+        let run = self.kernel.reported(self.launch, &self.settings, outcome, false);
+        match &mut self.kept {
+            Some(kept) => kept.push((index, run)),
+            None => self.add_run(run, index),
+        }
+    }
+
+    fn add_run(&mut self, mut run: Run, index: u32) {
         for (place, bytes) in std::mem::take(&mut run.extents) {
             let known = self.extents.entry(place).or_default();
             *known = bytes.max(*known);

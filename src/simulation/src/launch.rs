@@ -5,6 +5,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::array::{self, ArrayOf, Dtype, Form, OutFile};
+use super::memory::Memory;
 use super::program::Parameter;
 use super::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Window};
 use crate::isa::hierarchy::{CTAS_OF_CLUSTER, THREADS_OF_CTA};
@@ -186,6 +187,8 @@ pub struct Launch {
     pub assume_zeros: bool,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
+    /// Global memory as it is when the kernel is launched.
+    pub memory: Memory,
     /// What is assumed of values that nothing else gives.
     pub assumes: Option<AssumeFile>,
     /// Whether results are computed whose arithmetic no source covers.
@@ -196,6 +199,19 @@ pub struct Launch {
     pub arrays: Vec<ArrayOf>,
     /// What of it nobody has said.
     pub assumed: Vec<String>,
+}
+
+/// How large a launch is. What is left out, the kernel's directives say, or it is 1; 128 threads for `block`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// CTAs.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a CTA.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_smem: u32,
 }
 
 /// An argument.
@@ -220,6 +236,15 @@ pub enum Argument {
         bytes: u64,
         /// What that holds, and then zeros; nothing if that is not known.
         data: Option<Vec<u8>>,
+    },
+    /// Memory that is there when the kernel is launched.
+    Placed {
+        /// Its address.
+        address: u64,
+        /// Its size.
+        bytes: u64,
+        /// The tensor map over it that is passed instead of the address; its base is filled in.
+        map: Option<TensorMap>,
     },
     /// A struct: where its fields are, and how many bytes they have.
     Struct(Vec<(u32, u32, Argument)>),
@@ -363,6 +388,19 @@ fn product(of: [u32; 3]) -> u64 {
     of.iter().fold(1, |all: u64, size| all.saturating_mul(u64::from(*size)))
 }
 
+/// Whether there are as many arguments as parameters.
+fn check_count(parameters: &[Parameter], arguments: usize) -> Result<(), Misfit> {
+    if arguments == parameters.len() {
+        return Ok(());
+    }
+    let of = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    Err(Misfit::new(format!(
+        "the kernel has {}, but the launch has {}",
+        of(parameters.len(), "parameter"),
+        of(arguments, "argument")
+    )))
+}
+
 /// Three numbers of which the last ones may be left out.
 pub(crate) fn three(given: Option<&[u32]>, what: &str) -> Result<Option<[u32; 3]>, LaunchError> {
     let Some(given) = given else { return Ok(None) };
@@ -398,37 +436,22 @@ impl Launch {
         data: &mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
     ) -> Result<Self, Misfit> {
         let said = Directives::of(unit, function);
-        let mut assumed = Vec::new();
-        let block = three(file.block.as_deref(), "block")
-            .map_err(|error| Misfit::from(error).at("block"))?
-            .or(said.block)
-            .unwrap_or_else(|| {
-                assumed.push("128 threads in a CTA".to_owned());
-                [128, 1, 1]
-            });
-        let cluster = three(file.cluster.as_deref(), "cluster")
-            .map_err(|error| Misfit::from(error).at("cluster"))?
-            .or(said.cluster)
-            .unwrap_or([1, 1, 1]);
-        let grid = three(file.grid.as_deref(), "grid")
-            .map_err(|error| Misfit::from(error).at("grid"))?
-            .unwrap_or(cluster);
-        if file.arguments.len() != parameters.len() {
-            let of =
-                |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let size = |given: &Option<Vec<u32>>, what| {
+            three(given.as_deref(), what).map_err(|error| Misfit::from(error).at(what))
+        };
+        let shape = LaunchShape {
+            block: size(&file.block, "block")?,
+            cluster: size(&file.cluster, "cluster")?,
+            grid: size(&file.grid, "grid")?,
+            dynamic_smem: file.dynamic_smem,
+        };
+        check_count(parameters, file.arguments.len()).map_err(|misfit| {
             let names: Vec<String> = parameters.iter().map(|it| format!("`{}`", it.name)).collect();
-            let help = match &names[..] {
+            misfit.at("arg").help(match &names[..] {
                 [] => "remove the `[[arg]]` tables".to_owned(),
                 names => format!("write one `[[arg]]` for each parameter, in order: {}", names.join(", ")),
-            };
-            return Err(Misfit::new(format!(
-                "the kernel has {}, but the launch has {}",
-                of(parameters.len(), "parameter"),
-                of(file.arguments.len(), "argument")
-            ))
-            .at("arg")
-            .help(help));
-        }
+            })
+        })?;
         let (mut outs, mut arrays) = (Vec::new(), Vec::new());
         let arguments = file
             .arguments
@@ -446,10 +469,6 @@ impl Launch {
             })
             .collect::<Result<_, Misfit>>()?;
         Self {
-            grid,
-            block,
-            cluster,
-            dynamic_smem: file.dynamic_smem,
             registers: file.registers,
             assume_zeros: file.assume_zeros,
             assumes: match file.assume {
@@ -460,10 +479,51 @@ impl Launch {
             arguments,
             outs,
             arrays,
+            ..Self::of_shape(&said, &shape)
+        }
+        .fitting()?
+        .fitting_kernel(&said)
+    }
+
+    /// A launch by a program, in memory that is there.
+    pub(crate) fn by_program(
+        said: &Directives,
+        parameters: &[Parameter],
+        shape: &LaunchShape,
+        arguments: Vec<Argument>,
+        memory: Memory,
+    ) -> Result<Self, Misfit> {
+        check_count(parameters, arguments.len()).map_err(|misfit| misfit.at("arg"))?;
+        Self { arguments, memory, ..Self::of_shape(said, shape) }.fitting()?.fitting_kernel(said)
+    }
+
+    /// A launch without arguments.
+    fn of_shape(said: &Directives, shape: &LaunchShape) -> Self {
+        let mut assumed = Vec::new();
+        let block = shape.block.or(said.block).unwrap_or_else(|| {
+            assumed.push("128 threads in a CTA".to_owned());
+            [128, 1, 1]
+        });
+        let cluster = shape.cluster.or(said.cluster).unwrap_or([1, 1, 1]);
+        Self {
+            grid: shape.grid.unwrap_or(cluster),
+            block,
+            cluster,
+            dynamic_smem: shape.dynamic_smem,
+            registers: None,
+            assume_zeros: false,
+            arguments: Vec::new(),
+            memory: Memory::default(),
+            assumes: None,
+            believes: true,
+            outs: Vec::new(),
+            arrays: Vec::new(),
             assumed,
         }
-        .fitting()
-        .and_then(|launch| said.refuse(block, cluster).map(|()| launch))
+    }
+
+    fn fitting_kernel(self, said: &Directives) -> Result<Self, Misfit> {
+        said.refuse(self.block, self.cluster).map(|()| self)
     }
 
     /// Clusters of the grid.

@@ -20,6 +20,8 @@
 //! it does at an instruction that the machine does not know: nothing is skipped, and a kernel is
 //! called clean only if all of it was seen.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 pub mod addresses;
@@ -31,6 +33,9 @@ mod format;
 mod grid;
 pub mod launch;
 mod machine;
+pub mod memory;
+pub mod names;
+mod parameters;
 mod program;
 mod provenance;
 mod reasons;
@@ -40,11 +45,13 @@ mod run;
 pub mod schedules;
 mod shadow;
 pub mod slice;
+pub mod state;
 pub mod tensor_map;
 
 use descriptor::Features;
-use launch::{Launch, LaunchError, LaunchFile, Misfit};
+use launch::{Launch, LaunchError, LaunchFile, LaunchShape, Misfit};
 use machine::Extents;
+pub use parameters::{ParameterInfo, Word, WordKind};
 use program::{Program, Shared};
 pub use ptx_arithmetic as arithmetic;
 use ptx_check::{analysis, descriptor, diagnostic, instruction, isa, resolve, source, syntax, words};
@@ -75,6 +82,18 @@ pub enum Checks {
     None,
 }
 
+/// What of the machine is kept when a run is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing but the report.
+    #[default]
+    Nothing,
+    /// Global memory: [`KernelReport::memory`].
+    Memory,
+    /// The memories of CTAs: [`KernelReport::states`].
+    State,
+}
+
 /// How to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -90,6 +109,10 @@ pub struct Settings {
     pub records: bool,
     /// What is looked for.
     pub checks: Checks,
+    /// What is kept when the run is over.
+    pub keeps: Keeps,
+    /// The run ends before the first instruction in this line of the text, from 1.
+    pub until: Option<u32>,
 }
 
 impl Default for Settings {
@@ -101,6 +124,8 @@ impl Default for Settings {
             cluster_index: 0,
             records: false,
             checks: Checks::All,
+            keeps: Keeps::Nothing,
+            until: None,
         }
     }
 }
@@ -110,9 +135,33 @@ pub struct Kernel<'u> {
     unit: &'u Unit,
     progress: Option<&'u Progress>,
     function: u32,
-    program: Program,
+    program: Arc<Program>,
     features: Features,
     target: ptx_numbers::Target,
+}
+
+/// What a kernel was lowered to, for a longer time than its module is at hand.
+#[derive(Clone)]
+pub struct Lowered {
+    function: u32,
+    program: Arc<Program>,
+    features: Features,
+    target: ptx_numbers::Target,
+}
+
+impl Lowered {
+    /// The kernel, ready to run. The module is the one that it was lowered from.
+    pub fn kernel<'u>(&self, unit: &'u Unit) -> Kernel<'u> {
+        let Self { function, program, features, target } = self;
+        let (program, progress) = (Arc::clone(program), None);
+        Kernel { unit, progress, function: *function, program, features: *features, target: *target }
+    }
+}
+
+impl std::fmt::Debug for Lowered {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Lowered").field("function", &self.function).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Kernel<'_> {
@@ -151,7 +200,7 @@ impl<'u> Kernels<'u> {
     /// Lowers the first kernel of this name.
     pub fn kernel(&self, name: &str) -> Option<Kernel<'u>> {
         let function = *self.by_name.get(name)?;
-        let program = program::lower(&self.shared, function);
+        let program = Arc::new(program::lower(&self.shared, function));
         let (features, target) = (self.features, self.target);
         Some(Kernel { unit: self.unit, progress: None, function, program, features, target })
     }
@@ -167,6 +216,12 @@ impl<'u> Kernel<'u> {
     /// Lowers a kernel of a module.
     pub fn new(unit: &'u Unit, name: &str) -> Option<Self> {
         Kernels::new(unit).kernel(name)
+    }
+
+    /// What it was lowered to.
+    pub fn lowered(&self) -> Lowered {
+        let Self { function, program, features, target, .. } = self;
+        Lowered { function: *function, program: Arc::clone(program), features: *features, target: *target }
     }
 
     /// The same, telling somebody how far it is.
@@ -224,6 +279,21 @@ impl<'u> Kernel<'u> {
     ) -> Result<Launch, Misfit> {
         let function = &self.unit.module.functions[self.function as usize];
         Launch::new(self.unit, function, &self.program.parameters, file, data)
+    }
+
+    /// A launch by a program, with arguments in memory that is there: one for each of [`Kernel::parameters`].
+    ///
+    /// # Errors
+    /// When it contradicts itself or the kernel: which of its values does.
+    pub fn launch_in(
+        &self,
+        shape: &LaunchShape,
+        arguments: Vec<launch::Argument>,
+        memory: memory::Memory,
+    ) -> Result<Launch, Misfit> {
+        let function = &self.unit.module.functions[self.function as usize];
+        let said = launch::Directives::of(self.unit, function);
+        Launch::by_program(&said, &self.program.parameters, shape, arguments, memory)
     }
 
     /// Runs it as a launch says.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,10 +40,12 @@ mod races;
 mod recording;
 mod reduction;
 mod spread;
+mod states;
 mod step;
 mod tensor;
 mod tensor_core;
 mod tensor_maps;
+mod touched;
 mod traced;
 mod unsynchronised;
 mod warp;
@@ -52,11 +54,12 @@ use self::barrier::Mbarrier;
 use self::cta_barrier::{ClusterBarrier, Named};
 pub(crate) use self::extents::Extents;
 pub(crate) use self::global_races::Between;
-pub(crate) use self::memory::{Buffer, Bytes, Contents, Fill, Global};
+pub(crate) use self::memory::{Buffer, Bytes, Contents, Fill, Global, Outside, Slot};
 pub(crate) use self::observed::{BoxSize, BoxSizes};
 use self::operation::Operation;
 pub(crate) use self::printing::{Print, Prints};
 use self::tensor::TensorMemory;
+pub(crate) use self::touched::Touched;
 use self::warp::{Strand, Wait, Warp};
 use super::arithmetic::Lanes;
 use super::assumed::Assumption;
@@ -66,9 +69,10 @@ use super::program::{Fixed, NOWHERE, Program, windows};
 use super::provenance::Trace;
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
-use super::{Checks, Schedule};
+use super::{Checks, Progress, Schedule};
 use crate::descriptor::Features;
 use crate::diagnostic::Code;
+use crate::state::CtaState;
 
 /// The shape of a launch, and what else the threads of a cluster know.
 #[derive(Clone, Debug)]
@@ -123,7 +127,11 @@ pub(crate) struct Conditions<'p> {
     /// Whether other clusters may write what this one waits for.
     pub(crate) is_one_of_several: bool,
     /// Where it is told how far the run is.
-    pub(crate) progress: Option<&'p AtomicU64>,
+    pub(crate) progress: Option<&'p Progress>,
+    /// Whether the memories of CTAs are kept.
+    pub(crate) keeps_state: bool,
+    /// The run ends where an instruction within these bytes of the text is due: the first, and the one after the last.
+    pub(crate) until: Option<(u32, u32)>,
 }
 
 /// Why a run ended before its time.
@@ -159,6 +167,7 @@ pub(crate) struct Outcome {
     pub(crate) global: Global,
     pub(crate) prints: Prints,
     pub(crate) record: Option<Record>,
+    pub(crate) states: Vec<CtaState>,
 }
 
 /// Where a run has come to.
@@ -295,7 +304,9 @@ pub(crate) struct Machine<'p> {
     believes: bool,
     /// What a slice asks of the run, if there is one.
     trace: Option<Box<Trace>>,
-    progress: Option<&'p AtomicU64>,
+    progress: Option<&'p Progress>,
+    keeps_state: bool,
+    until: Option<(u32, u32)>,
     /// Bytes that calls may still take.
     room: usize,
     /// What words that are assumed decide, if there are any.
@@ -322,6 +333,10 @@ pub(crate) struct Machine<'p> {
     stored: Option<Box<extents::Stored>>,
 }
 
+/// Why a run ends at a line.
+pub(crate) const REACHED: &str = "the run has reached the line where it is to end";
+/// Why a run ends that somebody stops.
+pub(crate) const INTERRUPTED: &str = "the run was stopped";
 /// Bytes that the registers and the memory of calls take together.
 const MOST_FOR_CALLS: usize = 1 << 29;
 /// Findings of one rule after which nobody reads on. What is found by another may be their cause.
@@ -414,6 +429,8 @@ impl<'p> Machine<'p> {
             believes: conditions.believes,
             trace: None,
             progress: conditions.progress,
+            keeps_state: conditions.keeps_state,
+            until: conditions.until,
             room: MOST_FOR_CALLS,
             influence: (conditions.is_assumed && conditions.assumes.is_some()).then(Box::default),
             visits: vec![0; if conditions.is_assumed { program.steps.len() } else { 0 }],
@@ -599,12 +616,14 @@ impl<'p> Machine<'p> {
     /// What became of it.
     pub(crate) fn outcome(mut self) -> Outcome {
         let record = self.recorded();
+        let states = if self.keeps_state { self.states() } else { Vec::new() };
         let is_exhausted = self.is_exhausted() && self.stopped.is_none();
         let stop = self.stopped.or(self.last);
         let (findings, shown) = findings::causes_first(self.findings, self.shown);
         let extents = self.stored.map_or_else(Extents::new, |stored| stored.extents());
         Outcome {
             record,
+            states,
             is_exhausted,
             findings,
             stop,
@@ -664,8 +683,14 @@ impl<'p> Machine<'p> {
                     Schedule::Early | Schedule::Late => TURN,
                     Schedule::Random(_) => 1 + self.chance() as u32 % 64,
                 };
-                if let Err(stop) = self.turn(index, turn) {
-                    self.go_on_without(index, stop)?;
+                match self.turn(index, turn) {
+                    Err(stop) if stop.reason == REACHED => return Err(stop),
+                    Err(stop) => self.go_on_without(index, stop)?,
+                    Ok(()) => {}
+                }
+                if self.progress.is_some_and(Progress::is_stopped) {
+                    let step = self.strands.get(index).map_or(crate::program::NOWHERE, |strand| strand.step);
+                    return Err(Stop { step, reason: INTERRUPTED.to_owned() });
                 }
                 continue;
             }
@@ -800,6 +825,9 @@ impl<'p> Machine<'p> {
             if self.is_exhausted() {
                 break Err(Self::stop(&strand, "the budget of instructions is used up"));
             }
+            if self.until.is_some_and(|until| self.is_at(strand.step, until)) {
+                break Err(Self::stop(&strand, REACHED));
+            }
             let (at, records) = (strand.step, self.recorder.is_some());
             if records {
                 self.record_turn(&strand);
@@ -829,7 +857,7 @@ impl<'p> Machine<'p> {
         };
         self.record_pause();
         if let Some(progress) = self.progress {
-            progress.fetch_add((most - left).into(), Ordering::Relaxed);
+            progress.instructions.fetch_add((most - left).into(), Ordering::Relaxed);
         }
         if strand.mask != 0 {
             self.strands[index] = strand;
@@ -837,6 +865,11 @@ impl<'p> Machine<'p> {
         let fresh = std::mem::take(&mut self.fresh);
         self.strands.extend(fresh);
         result
+    }
+
+    /// Whether a step is an instruction within some bytes of the text.
+    fn is_at(&self, step: u32, (start, end): (u32, u32)) -> bool {
+        self.program.spans.get(step as usize).is_some_and(|span| (start..end).contains(&span.start))
     }
 
     /// What people call a warp.

@@ -47,6 +47,11 @@ pub(crate) mod windows {
     pub(crate) const CODE: u64 = 5;
     /// Global buffers are this far apart.
     pub(crate) const BUFFER_BITS: u32 = 34;
+    /// The variables of the module start here in global memory: above all buffers, whose addresses are the same for all
+    /// modules.
+    pub(crate) const VARIABLES: u64 = 1 << (BITS - 1);
+    /// Between variables of the module are as many bytes that none has, at least.
+    pub(crate) const BETWEEN_VARIABLES: u64 = 4096;
     /// The rank of a CTA in its cluster stands above these bits of an address in shared memory.
     pub(crate) const RANK_SHIFT: u32 = 24;
     /// Shared memory that the system keeps, at the start of each CTA's.
@@ -104,6 +109,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether clusters may take over the work of others (`clusterlaunchcontrol.try_cancel`).
+    pub(crate) fn takes_over_clusters(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
+    }
+
     /// Whether there are instructions for pairs of CTAs.
     pub(crate) fn is_for_pairs(&self) -> bool {
         self.steps.iter().any(|step| match &step.action {
@@ -135,6 +145,7 @@ impl Slice {
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     pub(crate) name: String,
+    pub(crate) address: u64,
     pub(crate) bytes: u64,
     /// Its first bytes; the others are zero.
     pub(crate) data: Vec<u8>,

@@ -1,6 +1,7 @@
 //! Reasons for an incomplete verdict, for people: what is not known, and what to write in a launch file.
 
 use super::launch::Launch;
+use super::machine::{INTERRUPTED, REACHED};
 use super::report::Reason;
 use super::{Kernel, Settings};
 use crate::source::Span;
@@ -49,6 +50,8 @@ impl Kernel<'_> {
                     self.command(&format!("--budget {}", settings.budget.saturating_mul(2)))
                 ),
             ),
+            REACHED => (raw.to_owned(), "run it without an end to see the rest".to_owned()),
+            INTERRUPTED => (raw.to_owned(), "run it again to see the rest".to_owned()),
             "the kernel traps" => (
                 "the kernel executes `trap` under this launch".to_owned(),
                 if is_assumed {

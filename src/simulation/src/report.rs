@@ -1,11 +1,13 @@
 //! What is said of a kernel that was run.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::Serialize;
 
+use super::memory::Memory;
 use super::record::Record;
+use super::state::CtaState;
 use crate::diagnostic::selection::RuleSettings;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::Span;
@@ -58,6 +60,10 @@ pub struct KernelReport {
     pub operations: u64,
     /// What the buffers of the launch hold in the end, of those that it writes to files.
     pub outputs: Vec<Output>,
+    /// Global memory in the end, if that was wanted. Under several schedules, that of the first.
+    pub memory: Option<Memory>,
+    /// What the memories of CTAs hold in the end, if that was wanted. Under several schedules, that of the first.
+    pub states: Vec<CtaState>,
     /// What threads printed by `printf`, in the order of the run: at most 1000 calls, and 64 KiB from a cluster. Under
     /// assumed launches, that is of one of them; under several schedules, of the first.
     pub printed: Vec<Printed>,
@@ -99,7 +105,7 @@ pub struct Output {
     pub argument: usize,
     /// The field of the struct, from 0.
     pub field: Option<usize>,
-    /// Its bytes; those that are not known are 0.
+    /// Its bytes; those that are not known are 0. None if all of memory is kept.
     pub bytes: Vec<u8>,
     /// The parts that are not known, in their order.
     pub unknown: Vec<Range<usize>>,
@@ -115,6 +121,20 @@ pub struct Progress {
     pub instructions: AtomicU64,
     /// Runs that have begun.
     pub runs: AtomicU64,
+    /// Whether they are to end.
+    stops: AtomicBool,
+}
+
+impl Progress {
+    /// Ends what runs, soon: it is incomplete.
+    pub fn stop(&self) {
+        self.stops.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was asked for.
+    pub fn is_stopped(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
 }
 
 impl KernelReport {
@@ -126,6 +146,7 @@ impl KernelReport {
         self.clusters += report.clusters;
         self.warp_instructions += report.warp_instructions;
         self.operations += report.operations;
+        self.states.extend(report.states);
         for finding in report.diagnostics {
             if !self.diagnostics.iter().any(|known| is_same(known, &finding)) {
                 self.diagnostics.push(finding);

@@ -1,16 +1,19 @@
 //! One run of one cluster: what the machine starts with, and what is reported of it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
 use super::machine::{
     BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Print, Shape,
+    Slot,
 };
 use super::program;
 use super::report::{Printed, verdict};
-use super::{Checks, Kernel, KernelReport, Output, Reason, Settings, Verdict};
+use super::tensor_map::TensorMap;
+use super::{Checks, Keeps, Kernel, KernelReport, Output, Reason, Settings, Verdict};
 use crate::diagnostic::Diagnostic;
 
 /// What became of one run, and what it shows about the launch.
@@ -95,7 +98,7 @@ impl Kernel<'_> {
         let global = std::mem::take(&mut outcome.global);
         let mut run = self.reported(launch, settings, outcome, assumes.is_some());
         run.hypothesis = assumes.map(|assumption| Hypothesis { launch: launch.clone(), assumption });
-        run.report.outputs = self.outputs(launch, &global, &places);
+        run.report.outputs = self.outputs(launch, (&global, false), &places);
         Ok(run)
     }
 
@@ -148,13 +151,23 @@ impl Kernel<'_> {
             target: self.target,
             records: settings.records,
             checks: settings.checks,
+            keeps_state: settings.keeps == Keeps::State,
+            until: settings.until.and_then(|line| self.line(line)),
             believes: launch.believes,
             is_one_of_several: false,
-            progress: self.progress.map(|progress| {
+            progress: self.progress.inspect(|progress| {
                 progress.runs.fetch_add(1, Ordering::Relaxed);
-                &progress.instructions
             }),
         }
+    }
+
+    /// The bytes of a line of the text, from 1.
+    fn line(&self, line: u32) -> Option<(u32, u32)> {
+        let text = self.unit.source.text();
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let mut starts = std::iter::once(0).chain(ends).skip((line as usize).checked_sub(1)?);
+        let start = starts.next()?;
+        Some((start, starts.next().unwrap_or(text.len() as u32)))
     }
 
     /// What is said of a cluster that takes more memory than there is.
@@ -235,6 +248,8 @@ impl Kernel<'_> {
             warp_instructions: outcome.executed,
             operations: outcome.performed,
             outputs: Vec::new(),
+            memory: None,
+            states: outcome.states,
             unprinted: outcome.prints.others,
             printed: outcome
                 .prints
@@ -275,6 +290,8 @@ impl Kernel<'_> {
             warp_instructions: 0,
             operations: 0,
             outputs: Vec::new(),
+            memory: None,
+            states: Vec::new(),
             printed: Vec::new(),
             unprinted: 0,
             record: None,
@@ -283,12 +300,17 @@ impl Kernel<'_> {
 
     /// Global memory and the parameters of a launch; and the buffers of its arguments.
     pub(super) fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<Placed>) {
-        let mut global = Global::default();
+        let mut global = launch.memory.global.clone();
+        global.forget_losses();
         for variable in &self.program.globals {
-            let fill = if variable.is_external { Fill::Unknown } else { Fill::Data(variable.data.clone()) };
+            if global.has_variable(variable.address) {
+                continue;
+            }
+            let data = || Fill::Data(Arc::new(variable.data.clone()));
+            let fill = if variable.is_external { Fill::Unknown } else { data() };
             let mut buffer = Buffer::new(format!("`{}`", variable.name), variable.bytes, fill);
             buffer.unknown.clone_from(&variable.unknown);
-            global.add(buffer);
+            global.add_variable(variable.address, buffer);
         }
         let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
         let mut places: Vec<Placed> = Vec::new();
@@ -310,7 +332,10 @@ impl Kernel<'_> {
             places.iter().find(is_it).map_or(0, |it| it.address)
         };
         let bytes = |argument: &Argument, own: u64| match argument {
-            Argument::Buffer { .. } => Some(own.to_le_bytes().to_vec()),
+            Argument::Buffer { .. } | Argument::Placed { map: None, .. } => Some(own.to_le_bytes().to_vec()),
+            Argument::Placed { map: Some(map), .. } => {
+                Some(TensorMap { base: own, ..map.clone() }.encode().to_vec())
+            }
             Argument::Bytes(bytes) => Some(bytes.clone()),
             Argument::TensorMap { map, base, .. } => {
                 let mut map = map.clone();
@@ -339,12 +364,19 @@ impl Kernel<'_> {
         (global, parameters, places)
     }
 
-    /// What the buffers hold that the launch writes to files.
-    pub(super) fn outputs(&self, launch: &Launch, global: &Global, places: &[Placed]) -> Vec<Output> {
+    /// What the buffers hold that the launch writes to files. If all of memory is kept, it is said only where something
+    /// was stored that is not known.
+    pub(super) fn outputs(
+        &self,
+        launch: &Launch,
+        (global, is_kept): (&Global, bool),
+        places: &[Placed],
+    ) -> Vec<Output> {
         let is_wanted =
             |it: &&Placed| launch.outs.iter().any(|out| (out.argument, out.field) == (it.argument, it.field));
         let output = |it: &Placed| {
             let few = usize::try_from(it.bytes).ok().filter(|bytes| *bytes <= launch::MOST_WRITTEN)?;
+            let few = if is_kept { 0 } else { few };
             let Contents { bytes, unknown } = global.contents(it.address, few)?;
             let lost = global.lost(it.address);
             let lost = lost.and_then(|(step, at)| Some((*self.program.spans.get(step as usize)?, at)));
@@ -370,10 +402,20 @@ fn place(
     (index, field): (usize, Option<usize>),
     name: String,
 ) -> Option<Placed> {
+    let filled = |data: &Option<Vec<u8>>| {
+        data.as_ref().map_or(Fill::Unknown, |data| Fill::Data(Arc::new(data.clone())))
+    };
     let (bytes, fill) = match argument {
-        Argument::Buffer { bytes, data } => (*bytes, data.clone().map_or(Fill::Unknown, Fill::Data)),
-        Argument::TensorMap { base: None, bytes, data, .. } => {
-            (*bytes, data.clone().map_or(Fill::Unknown, Fill::Data))
+        Argument::Buffer { bytes, data } | Argument::TensorMap { base: None, bytes, data, .. } => {
+            (*bytes, filled(data))
+        }
+        Argument::Placed { address, bytes, .. } => {
+            if let Ok((slot @ Slot::Buffer(_), 0)) = global.locate(*address, 0)
+                && let Some(buffer) = global.buffer_mut(slot)
+            {
+                buffer.name = name;
+            }
+            return Some(Placed { argument: index, field, address: *address, bytes: *bytes });
         }
         Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => {
             return None;

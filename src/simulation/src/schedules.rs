@@ -22,6 +22,8 @@ pub fn under_seeds(
         let mut report = run(Schedule::Random(seed))?;
         if seed != first {
             report.outputs.clear();
+            report.memory = None;
+            report.states.clear();
         }
         Ok(report)
     };

@@ -15,7 +15,7 @@ use super::arithmetic::Lanes;
 use super::array::ArrayOf;
 use super::launch::{Launch, LaunchError};
 use super::machine::Extents;
-use super::program::Program;
+use super::program::{Program, Variable};
 use super::provenance::{Cell, Chain, Computed, Factors, Question, Source, Space, Thread, Trace, Write};
 use super::run::Placed;
 use super::{Checks, Kernel, Settings};
@@ -346,13 +346,15 @@ impl Slice<'_> {
             Space::Local(_) => return said("local memory that was not written"),
         };
         let found = self.places.iter().position(|it| (it.address..it.address + it.bytes).contains(&at));
-        match found {
-            Some(index) => {
-                let from = at - self.places[index].address;
-                let size = self.array(index).map_or(1, |array| array.form.dtype.bytes as u64);
-                (Start::Array(index, from / size.max(1)), from % size.max(1))
-            }
-            None => said("a variable of the module"),
+        if let Some(index) = found {
+            let from = at - self.places[index].address;
+            let size = self.array(index).map_or(1, |array| array.form.dtype.bytes as u64);
+            return (Start::Array(index, from / size.max(1)), from % size.max(1));
+        }
+        let is_in = |it: &&Variable| (it.address..it.address + it.bytes).contains(&at);
+        match self.program.globals.iter().find(is_in) {
+            Some(variable) => said(&format!("the variable `{}`", variable.name)),
+            None => said("global memory outside of all buffers"),
         }
     }
 

@@ -75,6 +75,29 @@ pub struct Window {
 }
 
 impl Swizzle {
+    /// As a launch file names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Bytes32 => "32B",
+            Self::Bytes64 => "64B",
+            Self::Bytes128 => "128B",
+            Self::Bytes128Atom32 => "128B_ATOM_32B",
+            Self::Bytes128Atom32Flip8 => "128B_ATOM_32B_FLIP_8B",
+            Self::Bytes128Atom64 => "128B_ATOM_64B",
+        }
+    }
+
+    /// The one that a launch file names so.
+    pub fn named(name: &str) -> Option<Self> {
+        SWIZZLES.into_iter().find(|it| it.name() == name)
+    }
+
+    /// All names.
+    pub fn names() -> [&'static str; 7] {
+        SWIZZLES.map(Self::name)
+    }
+
     const fn of_addresses(self) -> addresses::Swizzle {
         match self {
             Self::None => addresses::Swizzle::None,
@@ -193,7 +216,7 @@ impl ElementType {
     ];
 
     /// All names.
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().map(|(name, _)| *name)
     }
 
@@ -211,12 +234,12 @@ impl ElementType {
     }
 
     /// The first name that a launch file has for it.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, ty)| *ty == self).map_or("u8", |(name, _)| *name)
     }
 
     /// The type that a launch file names.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty)
     }
 
@@ -286,6 +309,98 @@ pub struct TensorMap {
 }
 
 impl TensorMap {
+    /// A map over elements that lie next to each other, with boxes of so many elements. The innermost dimension comes
+    /// first. Nothing is swizzled.
+    pub fn tiled(element: ElementType, base: u64, dims: Vec<u32>, box_dims: Vec<u32>) -> Self {
+        let mut bytes = u64::from(element.bits());
+        let strides = dims.iter().take(dims.len().saturating_sub(1)).map(|dim| {
+            bytes = bytes.saturating_mul(u64::from(*dim));
+            bytes.div_ceil(8)
+        });
+        Self {
+            element,
+            base,
+            strides: strides.collect(),
+            steps: vec![1; dims.len()],
+            dims,
+            box_dims,
+            fill: Fill::Zero,
+            window: None,
+            swizzle: Swizzle::None,
+            interleave: Interleave::None,
+        }
+    }
+
+    /// Bytes from its base to the end of its last element.
+    pub fn bytes(&self) -> u64 {
+        let row =
+            (u64::from(self.dims.first().copied().unwrap_or(0)) * u64::from(self.element.bits())).div_ceil(8);
+        let others = self.dims.iter().skip(1).zip(&self.strides);
+        others.fold(row, |all, (dim, stride)| {
+            all.saturating_add(u64::from(dim.saturating_sub(1)).saturating_mul(*stride))
+        })
+    }
+
+    /// What the driver refuses (CUDA Driver API, `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col`).
+    ///
+    /// # Errors
+    /// With what is wrong, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { element, base, dims, strides, box_dims, steps, window, swizzle, interleave, .. } = self;
+        let rank = dims.len();
+        let is_aligned_32 = matches!(element, ElementType::B4x16P64 | ElementType::B6x16P32)
+            || *interleave == Interleave::Bytes32;
+        let align = if is_aligned_32 { 32 } else { 16 };
+        if !(1..=5).contains(&rank) || dims.contains(&0) {
+            return Err("a tensor has 1 to 5 dimensions, none of them 0".to_owned());
+        }
+        if !base.is_multiple_of(align) {
+            return Err(format!("the address of the tensor is a multiple of {align}, not {base:#x}"));
+        }
+        if strides.len() + 1 != rank {
+            return Err(format!(
+                "a tensor of {rank} dimensions has {} strides, not {}",
+                rank - 1,
+                strides.len()
+            ));
+        }
+        if let Some(stride) = strides.iter().find(|it| !it.is_multiple_of(align) || **it >= 1 << 40) {
+            return Err(format!("strides are multiples of {align} bytes below 2^40, not {stride}"));
+        }
+        if steps.len() != rank || steps.iter().any(|step| !(1..=8).contains(step)) {
+            return Err("element strides are as many as dimensions, each 1 to 8".to_owned());
+        }
+        if self.fill == Fill::Nan && !element.is_float() {
+            return Err("NaN is for elements of floating point only".to_owned());
+        }
+        if *interleave != Interleave::None && rank < 3 {
+            return Err("a tensor with interleaved elements has 3 to 5 dimensions".to_owned());
+        }
+        if *interleave == Interleave::Bytes32 && *swizzle != Swizzle::Bytes32 {
+            return Err("with an interleave of 32 bytes goes a swizzle of 32 bytes".to_owned());
+        }
+        if window.is_some() {
+            return Ok(());
+        }
+        if box_dims.len() != rank || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
+            return Err("a box has as many dimensions as the tensor, each 1 to 256".to_owned());
+        }
+        let inner = u64::from(box_dims[0]) * u64::from(element.shared_bits()) / 8;
+        if *interleave != Interleave::None {
+            return Ok(());
+        }
+        if inner == 0 || !inner.is_multiple_of(16) {
+            return Err(format!("the inner dimension of a box has a multiple of 16 bytes, not {inner}"));
+        }
+        match swizzle.of_addresses().span() {
+            Some(span) if inner > u64::from(span) => Err(format!(
+                "the inner dimension of a box has {inner} bytes, but a swizzle of {span} bytes has room for {span}: make \
+                 the box narrower, or the swizzle wider"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The bytes that a kernel is given.
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];

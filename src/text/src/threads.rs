@@ -9,6 +9,14 @@ pub fn count() -> usize {
     1
 }
 
+/// Whether there are several, and no work is done side by side already that this one is a part of.
+pub fn are_free() -> bool {
+    #[cfg(feature = "parallel")]
+    return count() > 1 && rayon::current_thread_index().is_none();
+    #[cfg(not(feature = "parallel"))]
+    false
+}
+
 /// Does two things.
 pub fn join<A: Send, B: Send>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "parallel")]

@@ -6,6 +6,7 @@ use crate::Kernel;
 use crate::launch::{
     Argument, AssumeFile, AssumedContents, Directives, Launch, LaunchError, LaunchFile, three,
 };
+use crate::memory::Memory;
 use crate::program::{self, Parameter};
 use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Function, Type};
@@ -165,6 +166,7 @@ impl Launch {
             assume_zeros: false,
             assumes: None,
             arguments,
+            memory: Memory::default(),
             outs: Vec::new(),
             arrays: Vec::new(),
             believes: true,

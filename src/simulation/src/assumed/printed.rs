@@ -9,17 +9,11 @@ use std::fmt::Write;
 use super::hypothesis::{ASSUMED_BUFFER, Assumption, FEW_PARTS, Hypothesis};
 use crate::Kernel;
 use crate::launch::{Argument, AssumeFile, AssumedContents, Directives, Launch};
-use crate::program::{Action, Operand, Parameter, Where};
+use crate::parameters::Field;
+use crate::program::Parameter;
 use crate::syntax::ast::Type;
-use crate::tensor_map::{self, Swizzle};
+use crate::tensor_map;
 use crate::words::declaration;
-
-/// A part of a parameter that the kernel loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
-    bytes: u32,
-    is_pointer: bool,
-}
 
 impl Kernel<'_> {
     /// The first launch that is tried, where nothing is said of its shape.
@@ -67,28 +61,6 @@ impl Kernel<'_> {
         }
         text
     }
-
-    /// What the kernel loads of its parameters, by where that starts; nothing where loads do not agree.
-    fn fields(&self) -> BTreeMap<u32, Field> {
-        let program = &self.program;
-        let mut fields: BTreeMap<u32, Field> = BTreeMap::new();
-        for step in &program.steps {
-            let Action::Load(access) = &step.action else { continue };
-            let (Where::Param, Operand::Constant(constant)) = (access.space, access.address.base) else {
-                continue;
-            };
-            let start = program.constants[constant as usize][0].wrapping_add_signed(access.address.offset);
-            for index in 0..access.registers.len {
-                let at = start + u64::from(index) * u64::from(access.bytes);
-                let Ok(at) = u32::try_from(at) else { continue };
-                let is_pointer = access.bytes == 8 && access.pointers >> index.min(31) & 1 != 0;
-                let field = Field { bytes: access.bytes.into(), is_pointer };
-                // The first load says what it is.
-                fields.entry(at).or_insert(field);
-            }
-        }
-        fields
-    }
 }
 
 fn print_argument(
@@ -102,7 +74,7 @@ fn print_argument(
     let other = |at: u32| assumption.other.filter(|(word, _)| *word == at.into()).map(|(_, number)| number);
     let scalar = matches!(parameter.bytes, 1 | 2 | 4 | 8) && !parameter.is_array;
     match argument {
-        Argument::Buffer { bytes, .. } => buffer(text, *bytes),
+        Argument::Buffer { bytes, .. } | Argument::Placed { bytes, .. } => buffer(text, *bytes),
         Argument::Bytes(bytes) => match parameter.ty {
             Some(Type::F32) if other(start).is_none() => text.push_str("type = \"f32\"\nvalue = 1.0\n"),
             Some(Type::F64) if other(start).is_none() => text.push_str("type = \"f64\"\nvalue = 1.0\n"),
@@ -148,7 +120,7 @@ fn print_argument(
                 map.element.name(),
                 map.dims,
                 map.box_dims,
-                swizzle_name(map.swizzle)
+                map.swizzle.name()
             );
         }
         Argument::Struct(_) => opaque(text, parameter),
@@ -179,19 +151,6 @@ fn buffer(text: &mut String, bytes: u64) {
 fn number(text: &mut String, bytes: u32, value: u64) {
     let value = value & u64::MAX >> (64 - bytes.clamp(1, 8) * 8);
     let _ = writeln!(text, "type = \"u{}\"\nvalue = {value}", bytes * 8);
-}
-
-/// As a launch file names it.
-const fn swizzle_name(swizzle: Swizzle) -> &'static str {
-    match swizzle {
-        Swizzle::None => "none",
-        Swizzle::Bytes32 => "32B",
-        Swizzle::Bytes64 => "64B",
-        Swizzle::Bytes128 => "128B",
-        Swizzle::Bytes128Atom32 => "128B_ATOM_32B",
-        Swizzle::Bytes128Atom32Flip8 => "128B_ATOM_32B_FLIP_8B",
-        Swizzle::Bytes128Atom64 => "128B_ATOM_64B",
-    }
 }
 
 /// As a launch file names it.

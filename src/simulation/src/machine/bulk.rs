@@ -61,7 +61,11 @@ impl Machine<'_> {
             };
             let to = self.shared_place(strand, Where::Shared, to, bytes, true);
             // If it is not known how much is read, what is written is not.
-            let from = from.filter(|_| read.is_some_and(|read| read > 0)).map(Place::Global);
+            let from = from.filter(|_| read.is_some_and(|read| read > 0));
+            if let (Some(from), Some(read)) = (from, read) {
+                self.within_global(strand, from, read)?;
+            }
+            let from = from.map(Place::Global);
             all.push((to, from, bytes, read.unwrap_or(bytes)));
         }
         let queue = match self.warps[strand.warp as usize].copies.queue {
@@ -244,13 +248,19 @@ impl Machine<'_> {
                 .map(|(operator, ty)| Some((Reduction { operator, ty: ty?, noftz: false }, Unit::Bulk))),
         };
         match self.place(strand, bulk.source.0, from, bytes, false) {
-            Some(Place::Global(address)) => transfer.from = Some(address),
+            Some(Place::Global(address)) => {
+                self.within_global(strand, address, bytes)?;
+                transfer.from = Some(address);
+            }
             Some(Place::Shared { cta, offset }) => transfer.reads = vec![(cta, offset, bytes)],
             Some(_) | None => return Ok(None),
         }
         let own = self.warps[strand.warp as usize].cta;
         match self.place(strand, bulk.destination.0, to, bytes, true) {
-            Some(Place::Global(address)) => transfer.to = Some(address),
+            Some(Place::Global(address)) => {
+                self.within_global(strand, address, bytes)?;
+                transfer.to = Some(address);
+            }
             Some(Place::Shared { cta, offset }) => {
                 let barrier = self.bulk_mbarrier(strand, bulk, lane)?;
                 let receivers = self.receivers(strand, bulk, lane, cta)?;

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::Machine;
 use super::operation::Operation;
 use super::places::Place;
+use super::touched::Touched;
 use super::warp::Strand;
 use crate::Checks;
 use crate::clock::Clock;
@@ -47,7 +48,7 @@ impl Pages {
             self.unknown.insert(visit.number);
         }
         let by_page = pieces.iter().flat_map(|(address, bytes)| {
-            let end = address + u64::from(*bytes);
+            let end = address.saturating_add((*bytes).into());
             (address / PAGE..end.div_ceil(PAGE)).map(move |page| {
                 let (from, to) = ((page * PAGE).max(*address), ((page + 1).saturating_mul(PAGE)).min(end));
                 (page, ((from % PAGE) as u32, (to - from) as u32))
@@ -81,6 +82,25 @@ pub(crate) struct Between {
     history: History,
     /// By address: what the cluster knew that released something there.
     messages: FxHashMap<u64, Clock>,
+    /// The bytes that were accessed, if these are noted.
+    touched: Option<Touched>,
+}
+
+impl Between {
+    /// Which bytes are accessed is noted.
+    pub(crate) fn noting() -> Self {
+        Self { touched: Some(Touched::default()), ..Self::default() }
+    }
+
+    /// Whether a cluster has released something to others.
+    pub(crate) fn talks(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// The bytes that were accessed since they are noted; they are not any more.
+    pub(crate) fn take_touched(&mut self) -> Option<Touched> {
+        self.touched.take()
+    }
 }
 
 /// What a cluster knows of others.
@@ -143,14 +163,21 @@ impl Machine<'_> {
         self.compare_global(access, &operation.clock, pieces, is_unknown && writes);
     }
 
+    /// Something is read that is not compared with what others do.
+    pub(super) fn note_global_read(&mut self, piece: Piece) {
+        if let Some(touched) = self.between.as_mut().and_then(|between| between.touched.as_mut()) {
+            touched.add(piece, false);
+        }
+    }
+
     fn compare_global(&mut self, access: Access, clock: &Clock, pieces: &[Piece], is_unknown: bool) {
         // Where an assumed launch has its buffers says nothing of where others have them.
-        let own = (self.program.globals.len() as u64 + 1) << windows::BUFFER_BITS;
-        let is_looked_at = |(address, _): &&Piece| !self.is_assumed || *address < own;
+        let variables = windows::VARIABLES..1 << windows::BITS;
+        let is_looked_at = |(address, _): &&Piece| !self.is_assumed || variables.contains(address);
         let mut merged: Vec<Piece> = Vec::with_capacity(4);
         for (address, bytes) in pieces.iter().filter(is_looked_at) {
             match merged.last_mut() {
-                Some((start, len)) if *start + u64::from(*len) == *address => *len += bytes,
+                Some((start, len)) if start.saturating_add((*len).into()) == *address => *len += bytes,
                 _ => merged.push((*address, *bytes)),
             }
         }
@@ -173,7 +200,12 @@ impl Machine<'_> {
             }
         }
         let mut others: Vec<(Access, (u32, u32))> = Vec::new();
-        if let Some(Between { pages, history, .. }) = between.as_deref_mut() {
+        if let Some(Between { pages, history, touched, .. }) = between.as_deref_mut() {
+            if let Some(touched) = touched {
+                for piece in &merged {
+                    touched.add(*piece, access.writes);
+                }
+            }
             let index = shape.index;
             let access = Access { agent: index, tick: known.clock.of(index), cta: index, ..access };
             let mut visit = Visit::new(history, &known.clock, access);
@@ -205,9 +237,10 @@ impl Machine<'_> {
     /// What people call a place in global memory.
     fn global_name(&self, (page, offset): (u32, u32)) -> String {
         let address = u64::from(page) * PAGE + u64::from(offset);
-        match self.global.locate(address, 0) {
-            Ok((buffer, at)) => format!("byte {at} of {}", self.global.buffers[buffer].name),
-            Err(_) => format!("global memory at {address:#x}"),
+        let found = self.global.locate(address, 0).ok();
+        match found.and_then(|(slot, at)| Some((self.global.buffer(slot)?, at))) {
+            Some((buffer, at)) => format!("byte {at} of {}", buffer.name),
+            None => format!("global memory at {address:#x}"),
         }
     }
 

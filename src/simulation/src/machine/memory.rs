@@ -1,6 +1,7 @@
 //! Bytes, of which some are not known.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::program::windows;
 
@@ -254,6 +255,21 @@ impl Bytes {
         Some(before.map_or(0, |byte| byte + 1)..behind.unwrap_or(self.len()))
     }
 
+    /// Takes over the bytes that differ in a copy from what they were.
+    fn take_changes(&mut self, before: &Self, after: &Self) {
+        for at in 0..self.len() {
+            let byte = at..at + 1;
+            let is_unknown = after.unknown.any(byte.clone());
+            if after.data[at] != before.data[at] || is_unknown != before.unknown.any(byte.clone()) {
+                self.data[at] = after.data[at];
+                self.unknown.set(byte.clone(), is_unknown);
+            }
+            if after.written.any(byte.clone()) {
+                self.written.set(byte, true);
+            }
+        }
+    }
+
     /// Takes for unwritten what a new frame has.
     pub(crate) fn forget(&mut self, at: u64, len: usize) {
         if let Some(range) = self.range(at, len) {
@@ -272,8 +288,8 @@ const MOST_PAGES: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     Unknown,
-    /// These bytes, and then zeros.
-    Data(Vec<u8>),
+    /// These bytes, and then zeros; a copy of the memory shares them.
+    Data(Arc<Vec<u8>>),
 }
 
 /// A buffer in global memory.
@@ -286,7 +302,8 @@ pub(crate) struct Buffer {
     pub(crate) unknown: Vec<(u32, u32)>,
     /// The first step that wrote what is not known, and where.
     pub(crate) lost: Option<(u32, u64)>,
-    pages: Vec<Option<Box<Bytes>>>,
+    /// What was written to; a copy of the memory shares them until one of both writes.
+    pages: Vec<Option<Arc<Bytes>>>,
 }
 
 impl Buffer {
@@ -327,11 +344,51 @@ impl Buffer {
     }
 }
 
-/// Global memory: buffers, each at an address of its own.
+impl Buffer {
+    /// Takes over what has changed in a copy, and returns how many pages are new.
+    fn take_changes(&mut self, before: &Self, after: Self) -> usize {
+        self.lost = self.lost.or(after.lost);
+        let mut new = 0;
+        for (index, after) in after.pages.into_iter().enumerate() {
+            let Some(after) = after else { continue };
+            let before = before.pages.get(index).and_then(Option::as_ref);
+            if before.is_some_and(|before| Arc::ptr_eq(before, &after)) {
+                continue;
+            }
+            if self.pages.len() <= index {
+                self.pages.resize(index + 1, None);
+            }
+            let is_new = self.pages[index].is_none();
+            let is_own = self.pages[index].as_ref().zip(before).is_some_and(|(own, it)| Arc::ptr_eq(own, it));
+            if is_new || is_own {
+                self.pages[index] = Some(after);
+                new += usize::from(is_new);
+                continue;
+            }
+            let before = before.map_or_else(|| Arc::new(self.filled(index)), Arc::clone);
+            if let Some(own) = &mut self.pages[index] {
+                Arc::make_mut(own).take_changes(&before, &after);
+            }
+        }
+        new
+    }
+
+    /// A page as it is where nothing was written.
+    fn filled(&self, index: usize) -> Bytes {
+        let start = index * PAGE as usize;
+        let mut page = Bytes::new(PAGE as usize);
+        page.put(0, &self.untouched(start..start + PAGE as usize));
+        page
+    }
+}
+
+/// Global memory: buffers and the module's variables, each at an address of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Global {
-    /// The first stands at the address 1 << [`windows::BUFFER_BITS`].
-    pub(crate) buffers: Vec<Buffer>,
+    /// The first stands at the address 1 << [`windows::BUFFER_BITS`]. What was freed leaves its address to another.
+    buffers: Vec<Option<Buffer>>,
+    /// By their addresses, from [`windows::VARIABLES`] on.
+    variables: Vec<(u64, Buffer)>,
     pages: usize,
     /// How often a write has changed something.
     changes: u64,
@@ -339,40 +396,108 @@ pub(crate) struct Global {
     pub(crate) step: u32,
 }
 
+/// Which buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// One that was allocated, from 0.
+    Buffer(usize),
+    /// A variable of the module, from 0.
+    Variable(usize),
+}
+
 /// Why global memory was not accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outside {
-    /// There is no buffer, or it is not so long: its index, and the distance from its start.
-    Bounds(Option<usize>, u64),
+    /// There is no buffer, or it is not so long: which, and the distance from its start.
+    Bounds(Option<Slot>, u64),
     /// More was written than is kept.
     Limit,
 }
 
 impl Global {
+    /// The address of a buffer.
+    const fn address(index: usize) -> u64 {
+        (index as u64 + 1) << windows::BUFFER_BITS
+    }
+
     /// The address that the next buffer will have.
     pub(crate) fn next_address(&self) -> u64 {
-        (self.buffers.len() as u64 + 1) << windows::BUFFER_BITS
+        Self::address(self.buffers.len())
     }
 
     pub(crate) fn add(&mut self, buffer: Buffer) -> u64 {
-        self.buffers.push(buffer);
-        (self.buffers.len() as u64) << windows::BUFFER_BITS
+        self.buffers.push(Some(buffer));
+        Self::address(self.buffers.len() - 1)
+    }
+
+    /// Adds a buffer in the place of one that was freed.
+    pub(crate) fn replace(&mut self, index: usize, buffer: Buffer) -> u64 {
+        if let Some(place) = self.buffers.get_mut(index) {
+            *place = Some(buffer);
+        }
+        Self::address(index)
+    }
+
+    /// Buffers that there are and were.
+    pub(crate) fn count(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Frees a buffer.
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Buffer> {
+        let buffer = self.buffers.get_mut(index)?.take()?;
+        self.pages -= buffer.pages.iter().flatten().count();
+        Some(buffer)
+    }
+
+    /// Puts the variables of a module, each with its address in rising order, in the place of those of another.
+    pub(crate) fn exchange_variables(&mut self, variables: Vec<(u64, Buffer)>) -> Vec<(u64, Buffer)> {
+        let pages = |of: &[(u64, Buffer)]| of.iter().flat_map(|(_, it)| &it.pages).flatten().count();
+        self.pages = self.pages - pages(&self.variables) + pages(&variables);
+        std::mem::replace(&mut self.variables, variables)
+    }
+
+    pub(crate) fn buffer(&self, slot: Slot) -> Option<&Buffer> {
+        match slot {
+            Slot::Variable(index) => self.variables.get(index).map(|(_, buffer)| buffer),
+            Slot::Buffer(index) => self.buffers.get(index)?.as_ref(),
+        }
+    }
+
+    pub(crate) fn buffer_mut(&mut self, slot: Slot) -> Option<&mut Buffer> {
+        match slot {
+            Slot::Variable(index) => self.variables.get_mut(index).map(|(_, buffer)| buffer),
+            Slot::Buffer(index) => self.buffers.get_mut(index)?.as_mut(),
+        }
     }
 
     /// The buffer at an address, and the distance from its start.
-    pub(crate) fn locate(&self, address: u64, len: u64) -> Result<(usize, u64), Outside> {
-        let index = (address >> windows::BUFFER_BITS) as usize;
-        let at = address & ((1 << windows::BUFFER_BITS) - 1);
-        let Some(buffer) = index.checked_sub(1).and_then(|index| self.buffers.get(index)) else {
-            return Err(Outside::Bounds(None, at));
+    pub(crate) fn locate(&self, address: u64, len: u64) -> Result<(Slot, u64), Outside> {
+        self.at(address, len).map(|(slot, at, _)| (slot, at))
+    }
+
+    fn at(&self, address: u64, len: u64) -> Result<(Slot, u64, &Buffer), Outside> {
+        let (slot, at) = if address < windows::VARIABLES {
+            let index = (address >> windows::BUFFER_BITS) as usize;
+            let at = address & ((1 << windows::BUFFER_BITS) - 1);
+            let Some(index) = index.checked_sub(1) else { return Err(Outside::Bounds(None, at)) };
+            (Slot::Buffer(index), at)
+        } else {
+            let next = self.variables.partition_point(|(start, _)| *start <= address);
+            let Some(index) = next.checked_sub(1) else { return Err(Outside::Bounds(None, address)) };
+            (Slot::Variable(index), address - self.variables[index].0)
         };
-        if at + len > buffer.bytes { Err(Outside::Bounds(Some(index - 1), at)) } else { Ok((index - 1, at)) }
+        let Some(buffer) = self.buffer(slot) else { return Err(Outside::Bounds(None, at)) };
+        if at.saturating_add(len) > buffer.bytes {
+            Err(Outside::Bounds(Some(slot), at))
+        } else {
+            Ok((slot, at, buffer))
+        }
     }
 
     /// Up to 8 bytes.
     pub(crate) fn read(&self, address: u64, len: usize) -> Result<Read, Outside> {
-        let (index, at) = self.locate(address, len as u64)?;
-        let buffer = &self.buffers[index];
+        let (_, at, buffer) = self.at(address, len as u64)?;
         let (page, within) = ((at / PAGE) as usize, at % PAGE);
         if within + len as u64 > PAGE {
             // Misaligned, across pages.
@@ -395,37 +520,39 @@ impl Global {
         value: u64,
         unknown: bool,
     ) -> Result<bool, Outside> {
-        let (index, at) = self.locate(address, len as u64)?;
+        let (slot, at) = self.locate(address, len as u64)?;
         let (page, within) = ((at / PAGE) as usize, at % PAGE);
         if within + len as u64 > PAGE {
             return Ok(false);
         }
-        let buffer = &mut self.buffers[index];
+        let (step, pages) = (self.step, self.pages);
+        let buffer = self.buffer_mut(slot).ok_or(Outside::Bounds(None, at))?;
         if unknown {
-            buffer.lost.get_or_insert((self.step, at));
+            buffer.lost.get_or_insert((step, at));
         }
         if buffer.pages.len() <= page {
             buffer.pages.resize(page + 1, None);
         }
-        if buffer.pages[page].is_none() {
+        let is_new = buffer.pages[page].is_none();
+        if is_new {
             // What is written over what is not known anyway needs no room.
             if unknown && buffer.fill == Fill::Unknown {
                 return Ok(false);
             }
-            if self.pages == MOST_PAGES {
+            if pages >= MOST_PAGES {
                 return Err(Outside::Limit);
             }
-            self.pages += 1;
             let mut fresh = Bytes::new(PAGE as usize);
             for word in (0..PAGE).step_by(8) {
                 if let Some(bytes) = buffer.initial(page as u64 * PAGE + word, 8) {
                     fresh.write(word, 8, u64::from_le_bytes(bytes), false);
                 }
             }
-            buffer.pages[page] = Some(Box::new(fresh));
+            buffer.pages[page] = Some(Arc::new(fresh));
         }
-        let page = buffer.pages[page].as_mut().ok_or(Outside::Limit)?;
+        let page = buffer.pages[page].as_mut().map(Arc::make_mut).ok_or(Outside::Limit)?;
         let changes = page.write(within, len, value, unknown).ok_or(Outside::Limit)?;
+        self.pages += usize::from(is_new);
         self.changes += u64::from(changes);
         Ok(changes)
     }
@@ -437,16 +564,14 @@ impl Global {
 
     /// Whether something may be known of what a buffer holds, by an address in it.
     pub(crate) fn may_be_known(&self, address: u64) -> bool {
-        self.locate(address, 0).is_ok_and(|(index, _)| {
-            let buffer = &self.buffers[index];
+        self.at(address, 0).is_ok_and(|(_, _, buffer)| {
             buffer.fill != Fill::Unknown || buffer.pages.iter().any(Option::is_some)
         })
     }
 
     /// What some bytes hold; nothing if there are none such.
     pub(crate) fn contents(&self, address: u64, len: usize) -> Option<Contents> {
-        let (index, from) = self.locate(address, len as u64).ok()?;
-        let buffer = &self.buffers[index];
+        let (_, from, buffer) = self.at(address, len as u64).ok()?;
         let (from, mut contents) = (usize::try_from(from).ok()?, Contents::default());
         let mut at = from;
         while at < from + len {
@@ -480,17 +605,113 @@ impl Global {
         }
     }
 
+    /// Writes bytes.
+    pub(crate) fn store(&mut self, address: u64, data: &[u8]) -> Result<(), Outside> {
+        let (slot, at) = self.locate(address, data.len() as u64)?;
+        if let Some(buffer) = self.buffer_mut(slot).filter(|it| at == 0 && it.bytes == data.len() as u64) {
+            buffer.fill = Fill::Data(Arc::new(data.to_vec()));
+            buffer.unknown.clear();
+            let pages = std::mem::take(&mut buffer.pages);
+            self.pages -= pages.iter().flatten().count();
+            return Ok(());
+        }
+        // A word does not cross pages if it is aligned.
+        let head = address.next_multiple_of(8).saturating_sub(address).min(data.len() as u64) as usize;
+        let (head, rest) = data.split_at(head);
+        for (piece, from) in std::iter::once((head, 0)).chain(rest.chunks(8).zip((head.len()..).step_by(8))) {
+            if !piece.is_empty() {
+                let mut bytes = [0; 8];
+                bytes[..piece.len()].copy_from_slice(piece);
+                self.write(address + from as u64, piece.len(), u64::from_le_bytes(bytes), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes that are known, and returns which are not. Pages that no kernel wrote to may be left out.
+    pub(crate) fn load(
+        &self,
+        address: u64,
+        data: &mut [u8],
+        is_all: bool,
+    ) -> Result<Vec<Range<usize>>, Outside> {
+        let (_, from, buffer) = self.at(address, data.len() as u64)?;
+        let (page_bytes, mut unknown) = (PAGE as usize, Vec::<Range<usize>>::new());
+        let mut done = 0;
+        while done < data.len() {
+            let at = from as usize + done;
+            let within = at % page_bytes;
+            let len = (page_bytes - within).min(data.len() - done);
+            let contents = match buffer.pages.get(at / page_bytes) {
+                Some(Some(page)) => page.contents(within as u64, len).ok_or(Outside::Limit)?,
+                _ if is_all => buffer.untouched(at..at + len),
+                _ => {
+                    done += len;
+                    continue;
+                }
+            };
+            let mut known = 0;
+            for range in contents.unknown.iter().cloned().chain(std::iter::once(len..len)) {
+                data[done + known..done + range.start].copy_from_slice(&contents.bytes[known..range.start]);
+                known = range.end;
+                match unknown.last_mut() {
+                    Some(last) if last.end == done + range.start => last.end = done + range.end,
+                    _ if range.is_empty() => {}
+                    _ => unknown.push(done + range.start..done + range.end),
+                }
+            }
+            done += len;
+        }
+        Ok(unknown)
+    }
+
+    /// Takes over what has changed in a copy since it was made of `before`. No byte has changed here and there.
+    pub(crate) fn take_changes(&mut self, before: &Self, after: Self) {
+        self.changes += after.changes - before.changes;
+        for (index, after) in after.buffers.into_iter().enumerate() {
+            if let (Some(Some(own)), Some(Some(before)), Some(after)) =
+                (self.buffers.get_mut(index), before.buffers.get(index), after)
+            {
+                self.pages += own.take_changes(before, after);
+            }
+        }
+        for ((own, before), after) in self.variables.iter_mut().zip(&before.variables).zip(after.variables) {
+            self.pages += own.1.take_changes(&before.1, after.1);
+        }
+    }
+
+    /// What was stored by another kernel is no reason for what is not known now.
+    pub(crate) fn forget_losses(&mut self) {
+        let variables = self.variables.iter_mut().map(|(_, buffer)| buffer);
+        for buffer in self.buffers.iter_mut().flatten().chain(variables) {
+            buffer.lost = None;
+        }
+    }
+
+    /// Whether a variable is there.
+    pub(crate) fn has_variable(&self, address: u64) -> bool {
+        self.variables.binary_search_by_key(&address, |(start, _)| *start).is_ok()
+    }
+
+    /// Adds a variable of the module.
+    pub(crate) fn add_variable(&mut self, address: u64, buffer: Buffer) {
+        let at = self.variables.partition_point(|(start, _)| *start < address);
+        self.variables.insert(at, (address, buffer));
+    }
+
     /// Something that is not known is written to the buffer at an address.
     pub(crate) fn lose(&mut self, address: u64) {
         let step = self.step;
-        if let Ok((index, at)) = self.locate(address, 0) {
-            self.buffers[index].lost.get_or_insert((step, at));
+        if let Ok((slot, at)) = self.locate(address, 0)
+            && let Some(buffer) = self.buffer_mut(slot)
+        {
+            buffer.lost.get_or_insert((step, at));
         }
     }
 
     /// The step that first wrote something to a buffer that is not known, and where in it.
     pub(crate) fn lost(&self, address: u64) -> Option<(u32, u64)> {
-        self.buffers[self.locate(address, 0).ok()?.0].lost
+        self.at(address, 0).ok()?.2.lost
     }
 
     /// Bytes, if all are known.

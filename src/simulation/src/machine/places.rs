@@ -71,6 +71,14 @@ impl Machine<'_> {
         self.report(finding);
     }
 
+    /// Reports what a copy accesses in global memory outside of its buffers.
+    pub(super) fn within_global(&mut self, strand: &Strand, address: u64, bytes: u32) -> Result<(), Stop> {
+        match self.global.locate(address, bytes.into()) {
+            Ok(_) => Ok(()),
+            Err(why) => self.outside_global(strand, address, bytes, why),
+        }
+    }
+
     pub(super) fn outside_global(
         &mut self,
         strand: &Strand,
@@ -81,9 +89,8 @@ impl Machine<'_> {
         match why {
             Outside::Limit if self.is_assumed => Ok(()),
             Outside::Limit => Err(Self::stop(strand, "the kernel writes more of global memory than is kept")),
-            Outside::Bounds(Some(buffer), at) => {
-                let buffer = &self.global.buffers[buffer];
-                if !self.is_assumed {
+            Outside::Bounds(Some(slot), at) => {
+                if let Some(buffer) = self.global.buffer(slot).filter(|_| !self.is_assumed) {
                     let what =
                         format!("{bytes} bytes at {at} of {}, which has {}", buffer.name, buffer.bytes);
                     self.outside(strand, &what);

@@ -14,7 +14,12 @@ impl Machine<'_> {
         let bytes = match window {
             windows::PARAM => self.parameters.known(within, tensor_map::BYTES).map(<[u8]>::to_vec),
             windows::CONST => self.constants.known(within, tensor_map::BYTES).map(<[u8]>::to_vec),
-            windows::GLOBAL => self.global.known(address, tensor_map::BYTES),
+            windows::GLOBAL
+                if self.is_assumed || self.global.locate(address, tensor_map::BYTES as u64).is_ok() =>
+            {
+                self.note_global_read((address, tensor_map::BYTES as u32));
+                self.global.known(address, tensor_map::BYTES)
+            }
             _ => {
                 self.outside(strand, &format!("there is no tensor map at the address {address:#x}"));
                 None

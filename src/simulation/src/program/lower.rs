@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arguments::Operands;
-use super::variables::Storage;
+use super::variables::{self, Storage};
 use super::{
     Action, Address, Atomic, BarrierKind, Depends, Fragments, Function, Mbarrier, MbarrierKind, NOWHERE,
     Operand, Passed, Program, Reduction, Scope, Slice, Step, Strength, Where, pointers, reconvergence,
@@ -31,6 +31,8 @@ pub(crate) struct Shared<'a> {
     declared: FxHashMap<u32, (&'a Declaration, &'a Declarator)>,
     /// By the name where it is declared: which symbol it is.
     symbols: OnceCell<FxHashMap<Span, (SymbolId, SymbolKind)>>,
+    /// By the start of the name: the address of a variable in global memory.
+    globals: OnceCell<FxHashMap<u32, u64>>,
     /// The functions that have a body.
     bodies: FxHashSet<u32>,
 }
@@ -47,7 +49,12 @@ impl<'a> Shared<'a> {
             })
             .collect();
         let bodies = module.bodies().map(|(function, _)| function).collect();
-        Self { unit, declared, symbols: OnceCell::new(), bodies }
+        Self { unit, declared, symbols: OnceCell::new(), globals: OnceCell::new(), bodies }
+    }
+
+    /// The address of the variable in global memory whose name starts there.
+    pub(super) fn address_of_global(&self, start: u32) -> Option<u64> {
+        self.globals.get_or_init(|| variables::addresses_of_globals(self.unit)).get(&start).copied()
     }
 
     /// The symbol that a name declares.
@@ -99,7 +106,7 @@ pub(super) struct Lowering<'a> {
     pub(super) unit: &'a Unit,
     decoder: Decoder<'a>,
     pub(super) program: Program,
-    shared: &'a Shared<'a>,
+    pub(super) shared: &'a Shared<'a>,
     pub(super) storage: FxHashMap<SymbolId, Storage>,
     /// By the start of the name: where the kernel's parameters are.
     pub(super) parameters: FxHashMap<u32, u32>,

@@ -1,9 +1,12 @@
 //! Where variables lie.
 
+use rustc_hash::FxHashMap;
+
 use super::lower::Lowering;
 use super::windows::{self, generic};
 use super::{Fixed, Operand, Parameter, Variable};
 use crate::resolve::symbols::{Resolution, SymbolId, SymbolKind};
+use crate::resolve::unit::Unit;
 use crate::syntax::ast::{Declaration, Declarator, Linkage, OperandKind, StateSpace, Type};
 use crate::syntax::literal::{self, Constant};
 
@@ -25,20 +28,46 @@ pub(super) enum Storage {
 /// A frame larger than this is none.
 const MOST_LOCAL: u64 = 1 << 20;
 
+/// Bytes and alignment of what is declared; nothing where a dimension is left out.
+fn size(unit: &Unit, declaration: &Declaration, declarator: &Declarator) -> (Option<u64>, u32) {
+    let element = u64::from(declaration.ty.and_then(Type::bits).unwrap_or(64).div_ceil(8))
+        * u64::from(declaration.vector.max(1));
+    let mut bytes = Some(element);
+    for dimension in unit.module.operands(declarator.dimensions) {
+        let count = literal::evaluate(&unit.source, &unit.module, dimension);
+        bytes = bytes
+            .zip(count.and_then(|count| u64::try_from(count).ok()))
+            .and_then(|(bytes, count)| bytes.checked_mul(count));
+    }
+    let align = declaration.align.unwrap_or(element as u32).clamp(1, 1 << 16);
+    (bytes, if align.is_power_of_two() { align } else { 16 })
+}
+
+/// Bytes of a variable in global memory. What does not say how many it has may have many.
+fn bytes_of_global(bytes: Option<u64>) -> u64 {
+    bytes.unwrap_or(1 << 20).min(1 << windows::BUFFER_BITS)
+}
+
+/// The addresses of all variables in global memory, by the starts of their names: the same for all kernels of a module.
+pub(super) fn addresses_of_globals(unit: &Unit) -> FxHashMap<u32, u64> {
+    let (mut addresses, mut next) = (FxHashMap::default(), windows::VARIABLES);
+    let module = &unit.module;
+    let is_global = |it: &&Declaration| matches!(it.space, StateSpace::Global | StateSpace::Tex);
+    for declaration in module.declarations.iter().filter(is_global) {
+        for declarator in &module.declarators[declaration.declarators.range()] {
+            let bytes = bytes_of_global(size(unit, declaration, declarator).0);
+            addresses.insert(declarator.name.start, next);
+            let free = windows::BETWEEN_VARIABLES;
+            next = (next + bytes + free).next_multiple_of(free).min((1 << windows::BITS) - free);
+        }
+    }
+    addresses
+}
+
 impl Lowering<'_> {
     /// Bytes and alignment of what is declared; nothing where a dimension is left out.
     pub(super) fn size(&self, declaration: &Declaration, declarator: &Declarator) -> (Option<u64>, u32) {
-        let element = u64::from(declaration.ty.and_then(Type::bits).unwrap_or(64).div_ceil(8))
-            * u64::from(declaration.vector.max(1));
-        let mut bytes = Some(element);
-        for dimension in self.unit.module.operands(declarator.dimensions) {
-            let count = literal::evaluate(&self.unit.source, &self.unit.module, dimension);
-            bytes = bytes
-                .zip(count.and_then(|count| u64::try_from(count).ok()))
-                .and_then(|(bytes, count)| bytes.checked_mul(count));
-        }
-        let align = declaration.align.unwrap_or(element as u32).clamp(1, 1 << 16);
-        (bytes, if align.is_power_of_two() { align } else { 16 })
+        size(self.unit, declaration, declarator)
     }
 
     /// Lays out the parameters of the kernel.
@@ -102,12 +131,15 @@ impl Lowering<'_> {
             },
             StateSpace::Global | StateSpace::Tex => {
                 let index = self.program.globals.len();
-                let address = (index as u64 + 1) << windows::BUFFER_BITS;
+                let Some(address) = self.shared.address_of_global(declarator.name.start) else {
+                    return Storage::Nowhere;
+                };
                 // What it starts with may hold its own address.
                 self.storage.insert(id, Storage::Global(address));
-                let bytes = bytes.unwrap_or(1 << 20).min(1 << windows::BUFFER_BITS);
+                let bytes = bytes_of_global(bytes);
                 self.program.globals.push(Variable {
                     name,
+                    address,
                     bytes,
                     data: Vec::new(),
                     unknown: Vec::new(),

@@ -6,6 +6,7 @@ use ptx_check::diagnostic::Code;
 use ptx_check::{Source, Unit};
 use ptx_simulation::array::{Dtype, Form, OutFile};
 use ptx_simulation::launch::{Argument, Launch, LaunchFile};
+use ptx_simulation::memory::Memory;
 use ptx_simulation::{Kernel, KernelReport, Output, Schedule, Settings};
 
 mod assumed_launches;
@@ -66,6 +67,7 @@ fn launched(text: &str, arguments: Vec<Argument>, threads: u32) -> KernelReport 
         registers: None,
         assume_zeros: false,
         arguments,
+        memory: Memory::default(),
         assumes: None,
         outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
         arrays: Vec::new(),

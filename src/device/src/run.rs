@@ -1,0 +1,255 @@
+//! Launches, and what becomes of them.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use ptx_check::diagnostic::selection::RuleSettings;
+use ptx_check::suppression::Suppressions;
+use ptx_simulation::launch::{Key, Launch, LaunchError as Refusal, LaunchShape, Misfit};
+use ptx_simulation::slice::{self, Origin};
+use ptx_simulation::state::CtaState;
+use ptx_simulation::{Checks, Keeps, KernelReport, Progress, Schedule, Settings, Verdict, schedules};
+
+use crate::argument::Arguments;
+use crate::{Argument, Device, Kernel, LaunchError, Module};
+
+/// How large a launch is. What is left out, the kernel's directives say, or it is 1; 128 threads for `block`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// CTAs of the grid.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a CTA.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_smem: u32,
+}
+
+impl Config {
+    /// A grid of so many CTAs of so many threads.
+    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self { grid: Some(grid), block: Some(block), ..Self::default() }
+    }
+
+    /// The same with clusters of so many CTAs.
+    #[must_use]
+    pub fn cluster(self, cluster: [u32; 3]) -> Self {
+        Self { cluster: Some(cluster), ..self }
+    }
+
+    /// The same with so many bytes of dynamic shared memory.
+    #[must_use]
+    pub fn dynamic_smem(self, bytes: u32) -> Self {
+        Self { dynamic_smem: bytes, ..self }
+    }
+}
+
+/// How a launch is simulated.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// When asynchronous operations take effect.
+    pub schedule: Schedule,
+    /// Under how many random schedules the kernel runs, from that of the seed of `schedule` on, or from 1 on; what any
+    /// of them shows is reported. Memory keeps what the first leaves. 0 is one run under `schedule`.
+    pub runs: u64,
+    /// Whether registers that `tcgen05.ld` wrote may be used only after `tcgen05.wait::ld`.
+    pub strict: bool,
+    /// Warp instructions after which a cluster ends as incomplete.
+    pub budget: u64,
+    /// What is looked for.
+    pub checks: Checks,
+    /// Whether what happens is kept, for a picture of it.
+    pub records: bool,
+    /// Which clusters of the grid run; all if none are named.
+    pub clusters: Option<Range<u32>>,
+    /// Whether results are computed whose arithmetic no source covers.
+    pub believes: bool,
+    /// Which rules count, and how much.
+    pub rules: RuleSettings,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let Settings { schedule, strict, budget, checks, .. } = Settings::default();
+        Self {
+            schedule,
+            runs: 0,
+            strict,
+            budget,
+            checks,
+            records: false,
+            clusters: None,
+            believes: true,
+            rules: RuleSettings::default(),
+        }
+    }
+}
+
+/// What became of a launch.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Run {
+    /// The verdict, and what was found. Global memory is in the device.
+    pub report: KernelReport,
+    /// The module of the kernel: spans in the report are places in its text.
+    pub module: Module,
+    /// How long it took.
+    pub seconds: f64,
+    kernel: Kernel,
+    launch: Launch,
+    settings: Settings,
+    clusters: Range<u32>,
+}
+
+impl Run {
+    /// Whether all of the kernel ran, and nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.report.verdict == Verdict::Clean
+    }
+
+    /// What happened, for pictures and traces: what was kept, or else the kernel runs again, in memory as it was at the
+    /// launch.
+    ///
+    /// # Errors
+    /// As at the launch.
+    pub fn recorded(&self) -> Result<KernelReport, LaunchError> {
+        if self.report.record.is_some() {
+            return Ok(self.report.clone());
+        }
+        let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
+        let settings = Settings { records: true, keeps: Keeps::Nothing, ..self.settings };
+        kernel.simulate_clusters(&self.launch, &settings, self.clusters.clone()).map_err(refused)
+    }
+
+    /// What the memories of the CTAs of a cluster hold in the end, or before the first instruction in a line of the text
+    /// (from 1) if one is named. The cluster runs again, alone, in memory as it was at the launch.
+    ///
+    /// # Errors
+    /// When there is no such cluster.
+    pub fn states(&self, cluster: u32, until: Option<u32>) -> Result<Vec<CtaState>, LaunchError> {
+        let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
+        let settings = Settings { keeps: Keeps::State, until, checks: Checks::None, ..self.settings };
+        let report = kernel.simulate_clusters(&self.launch, &settings, cluster..cluster.saturating_add(1));
+        Ok(report.map_err(refused)?.states)
+    }
+
+    /// CTAs of a cluster along each axis, and of the grid.
+    pub fn shape(&self) -> ([u32; 3], [u32; 3]) {
+        (self.launch.cluster, self.launch.grid)
+    }
+
+    /// What an element of an array comes from, such as `c[17, 3]`: the instructions, and the elements of other arrays.
+    /// The kernel runs again, in memory as it was at the launch.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn explain(&self, element: &str) -> Result<Origin, LaunchError> {
+        let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
+        let (element, _) = slice::element(&kernel, &self.launch, element).map_err(refused)?;
+        kernel.explain(&self.launch, &self.settings, self.clusters.clone(), element).map_err(refused)
+    }
+}
+
+impl Kernel {
+    /// Runs the kernel in the memory of a device.
+    ///
+    /// # Errors
+    /// When it cannot be launched like this. What is wrong with the kernel is in the [`Run`].
+    pub fn launch(
+        &self,
+        device: &Device,
+        config: &Config,
+        arguments: &[Argument],
+        options: &Options,
+    ) -> Result<Run, LaunchError> {
+        self.launch_watched(device, config, arguments, options, &Progress::default())
+    }
+
+    /// The same, for another thread to see how far it is, and to stop it.
+    ///
+    /// # Errors
+    /// As [`Kernel::launch`].
+    pub fn launch_watched(
+        &self,
+        device: &Device,
+        config: &Config,
+        arguments: &[Argument],
+        options: &Options,
+        progress: &Progress,
+    ) -> Result<Run, LaunchError> {
+        let start = Instant::now();
+        let unit = &self.module.inner.unit;
+        let kernel = self.lowered.kernel(unit).telling(progress);
+        let mut memory = device.memory();
+        device.load(&self.module, &mut memory);
+        let parameters = kernel.parameters();
+        if parameters.len() != arguments.len() {
+            return Err(LaunchError::Count {
+                kernel: self.name(),
+                parameters: parameters.into_iter().map(|it| it.name).collect(),
+                given: arguments.len(),
+            });
+        }
+        let mut all = Arguments::default();
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            all.add(parameter, argument, &memory)?;
+        }
+        let Config { grid, block, cluster, dynamic_smem } = *config;
+        let shape = LaunchShape { grid, block, cluster, dynamic_smem };
+        let launch =
+            kernel.launch_in(&shape, all.all, memory.clone()).map_err(|misfit| misshapen(&misfit))?;
+        let launch = Launch { outs: all.outs, arrays: all.arrays, believes: options.believes, ..launch };
+        let settings = Settings {
+            schedule: options.schedule,
+            strict: options.strict,
+            budget: options.budget,
+            records: options.records,
+            checks: options.checks,
+            keeps: Keeps::Memory,
+            ..Settings::default()
+        };
+        let clusters = options.clusters.clone().unwrap_or(0..launch.clusters());
+        let run = |settings: &Settings| kernel.simulate_clusters(&launch, settings, clusters.clone());
+        let report = if options.runs == 0 {
+            run(&settings)
+        } else {
+            let first = if let Schedule::Random(seed) = options.schedule { seed } else { 1 };
+            schedules::under_seeds(first..first.saturating_add(options.runs), |schedule| {
+                run(&Settings { schedule, ..settings })
+            })
+        };
+        let mut report = report.map_err(refused)?;
+        if let Some(left) = report.memory.take() {
+            *memory = left;
+        }
+        drop(memory);
+        report.weigh(&options.rules);
+        let suppressions = Suppressions::new(unit, None);
+        report.retain(|finding| !suppressions.silence(finding));
+        ptx_check::locate(unit, &mut report.diagnostics);
+        Ok(Run {
+            report,
+            module: self.module.clone(),
+            seconds: start.elapsed().as_secs_f64(),
+            kernel: self.clone(),
+            launch,
+            settings,
+            clusters,
+        })
+    }
+}
+
+fn refused(Refusal(message): Refusal) -> LaunchError {
+    LaunchError::Shape { key: None, message, help: None }
+}
+
+fn misshapen(misfit: &Misfit) -> LaunchError {
+    let key = misfit.keys.iter().find_map(|key| match key {
+        Key::Name(name) => Some(*name),
+        Key::Index(_) => None,
+    });
+    LaunchError::Shape { key, message: misfit.error.0.clone(), help: misfit.help.clone() }
+}
