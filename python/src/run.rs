@@ -67,7 +67,9 @@ impl Run {
         py.detach(|| {
             let mut file = self.file(self.inner.report.clone(), None);
             let look = Look { color, most, ..Look::default() };
-            text(|out| simulation::human(std::slice::from_mut(&mut file), look, out))
+            let shown = text(|out| simulation::human(std::slice::from_mut(&mut file), look, out))?;
+            // Who calls this has no command line.
+            Ok(shown.replace("`--format concise` shows each", "`run.findings` has each"))
         })
     }
 
@@ -100,6 +102,9 @@ impl Run {
     /// Memory and which of them are known.
     fn state(&self, py: Python<'_>, cta: [u32; 3], until: Option<u32>) -> PyResult<State> {
         let (cluster, grid) = self.inner.shape();
+        if cta.iter().zip(grid).any(|(at, size)| *at >= size) {
+            return Err(PyIndexError::new_err(format!("the grid has no CTA {cta:?}")));
+        }
         let clusters: Vec<u32> = (0..3).map(|axis| grid[axis] / cluster[axis].max(1)).collect();
         let at: Vec<u32> = (0..3).map(|axis| cta[axis] / cluster[axis].max(1)).collect();
         let index = at[0] + clusters[0] * (at[1] + clusters[1] * at[2]);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::array::ArrayOf;
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
 use super::machine::{
@@ -315,8 +316,14 @@ impl Kernel<'_> {
         let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
         let mut places: Vec<Placed> = Vec::new();
         for (index, argument) in launch.arguments.iter().enumerate() {
-            let name = match self.program.parameters.get(index) {
-                Some(parameter) => format!("argument {index} (`{}`)", parameter.name),
+            // A program may have names of its own for what it passes.
+            let is_own = |it: &&ArrayOf| (it.argument, it.field) == (index, None);
+            let own = match argument {
+                Argument::Placed { .. } => launch.arrays.iter().find(is_own).and_then(|it| it.data.as_ref()),
+                _ => None,
+            };
+            let name = match own.or_else(|| Some(&self.program.parameters.get(index)?.name)) {
+                Some(name) => format!("argument {index} (`{name}`)"),
                 None => format!("argument {index}"),
             };
             places.extend(place(&mut global, argument, (index, None), name));
