@@ -30,6 +30,9 @@ use crate::provenance::{Cell, Factors, Space};
 /// Lanes of a CTA's Tensor Memory.
 const LANES: u32 = crate::isa::tensor_memory::TensorMemory::LANES;
 
+/// Lanes of a quarter, those of a warp.
+const QUARTER: u32 = LANES / 4;
+
 /// A multiply, all of whose operands are decoded.
 pub(super) struct Decoded<'a> {
     pub(super) multiply: &'a Multiply,
@@ -262,12 +265,17 @@ impl Product {
     fn read_scales(&self, cells: &Cells, (column, id): (u32, u32), lines: u32, part: u32) -> Elements {
         let count = self.scales.map_or(0, |scales| scales.count);
         let mut all = Elements { lost: vec![false; lines as usize], ..Elements::default() };
-        let first = part * (LANES / self.layout.parts());
+        let of_part = LANES / self.layout.parts();
+        let first = part * of_part;
         for (line, number) in (0..lines).flat_map(|line| (0..count).map(move |number| (line, number))) {
             let (lane, at, byte) = scale_vectors::cell(line, number, id, lines);
-            let cell = cells.get(first + lane, column + at);
-            all.lost[line as usize] |= cell.is_none();
-            all.codes.push(cell.unwrap_or_default() >> (byte * 8) & 0xFF);
+            let factor = |lane: u32| Some(cells.get(lane, column + at)? >> (byte * 8) & 0xFF);
+            // Each quarter of the lanes has all of them: no source says which quarter a row takes its own from.
+            let own = factor(first + lane);
+            let quarters = (lane % QUARTER..of_part).step_by(QUARTER as usize);
+            let are_equal = quarters.map(|lane| factor(first + lane)).all(|other| other == own);
+            all.lost[line as usize] |= own.is_none() || !are_equal;
+            all.codes.push(own.unwrap_or_default());
         }
         all
     }
@@ -459,9 +467,12 @@ impl Decoded<'_> {
             return None;
         }
         let (granularity, column) = (Granularity::of_kind(self.multiply.kind), self.metadata?);
-        // Of a pair of columns, the selector says which one if one is enough.
+        // Of a pair of columns, the selector says which one if one is enough. No source says which pair an odd column is
+        // in, and what other selectors mean.
+        let selector = self.facts.selector.unwrap_or(0);
         let column = match granularity.bits_of_row(self.k) {
-            ..=32 => column / 2 * 2 + self.facts.selector.unwrap_or(0) % 2,
+            ..=32 if column % 2 != 0 || selector > 1 => return None,
+            ..=32 => column + selector,
             _ => column,
         };
         Some(Sparse { granularity, column })

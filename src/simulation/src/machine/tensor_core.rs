@@ -21,6 +21,7 @@ use crate::isa::asynchrony;
 use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
+use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{CpShape, CtaGroup, WarpMulticast};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
@@ -433,15 +434,26 @@ impl Machine<'_> {
                 Where::Tensor(first, column)
             }
         };
+        // No source says what another lane of these means. The upper bits of that of scales may hold their id.
+        let mut is_aligned = true;
         let metadata = match multiply.metadata {
-            Some(address) => Some(self.tensor_address(strand, address, lane)?.0),
+            Some(address) => {
+                let (column, first) = self.tensor_address(strand, address, lane)?;
+                is_aligned &= first == d_lane;
+                Some(column)
+            }
             None => None,
         };
         let scales = match multiply.scales {
-            Some([first, second]) => Some([
-                self.tensor_address(strand, first, lane)?.0,
-                self.tensor_address(strand, second, lane)?.0,
-            ]),
+            Some(addresses) => {
+                let mut columns = [0; 2];
+                for (column, address) in columns.iter_mut().zip(addresses) {
+                    let (found, first) = self.tensor_address(strand, address, lane)?;
+                    is_aligned &= first % Sizes::LANES == 0;
+                    *column = found;
+                }
+                Some(columns)
+            }
             None => None,
         };
         let mask = multiply.zero_column_mask.map(|mask| self.value_at(strand, mask, lane));
@@ -477,7 +489,7 @@ impl Machine<'_> {
                 self.believes,
             )
         };
-        let product = decoded();
+        let product = decoded().filter(|_| is_aligned);
         // Where nothing is computed, the first one they have always.
         let columns_of_scales = match &product {
             Some(product) => product.scale_columns(),
