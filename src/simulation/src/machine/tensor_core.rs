@@ -26,6 +26,8 @@ use crate::isa::vocabulary::{CpShape, CtaGroup, WarpMulticast};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
 
+/// What is said of a matrix that nothing wrote.
+const UNWRITTEN: &str = "a matrix is read where nothing was written";
 /// Bytes that lie together in every swizzling mode.
 const SIXTEEN: u32 = 16;
 
@@ -297,12 +299,27 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::SharedMemoryUninitialized,
                 operation.step,
-                "a matrix is read where nothing was written",
+                UNWRITTEN,
                 format!("nothing was written to some of {bytes} bytes at {name}"),
             )
             .about(around.map(|bytes| (bytes.start as u32, bytes.end as u32)));
             self.report(finding);
         }
+    }
+
+    /// The run is over: rows that nothing wrote are no fault if no store depends on them, as where a tile has more rows
+    /// than the matrix. Results that depend on them are not known.
+    pub(super) fn forgive_unwritten(&mut self) {
+        let is_complete = self.assumes.is_none() && self.stopped.is_none() && self.last.is_none();
+        if !is_complete || !self.global.has_known_stores_only() {
+            return;
+        }
+        let is_kept = |it: &Finding| it.code != Code::SharedMemoryUninitialized || it.message != UNWRITTEN;
+        let kept: Vec<bool> = self.findings.iter().map(is_kept).collect();
+        let mut of_shown = kept.iter();
+        self.shown.retain(|_| of_shown.next().is_none_or(|it| *it));
+        let mut of_findings = kept.iter();
+        self.findings.retain(|_| of_findings.next().is_none_or(|it| *it));
     }
 
     pub(super) fn copy_work(
