@@ -32,6 +32,7 @@ mod layout;
 mod limits;
 mod lsp;
 mod many_findings;
+mod misreadings;
 mod multiplied;
 mod pictures;
 mod provenance;
