@@ -250,22 +250,24 @@ impl Machine<'_> {
     /// Writes a part of D, whose cells are not known before.
     fn put_part(&mut self, part: &Part) {
         let tensor = &mut self.ctas[part.cta as usize].tensor;
-        let count = part.known.len();
+        let (count, first, columns) = (part.known.len(), part.column as usize, tensor.sizes.columns);
         let lanes = part.lanes.iter().fold(0_u128, |all, lane| all | 1 << lane);
-        for (at, (known, kept)) in part.known.iter().enumerate() {
-            if known | kept == 0 {
+        let is_whole = part.known.iter().all(|(known, _)| *known == lanes);
+        for (values, lane) in part.values.chunks(count.max(1)).zip(&part.lanes) {
+            let row = tensor.cells.row_mut(*lane, first..first + count, columns);
+            if is_whole {
+                row.copy_from_slice(&values[..row.len()]);
                 continue;
             }
-            let column = part.column + at as u32;
-            let Some((values, all)) = tensor.cells.column_mut(column, tensor.sizes.columns) else { return };
-            *all |= known | kept;
-            let new = part.values[at..].iter().step_by(count).zip(&part.lanes);
-            if *known == lanes {
-                new.for_each(|(value, lane)| values[*lane as usize] = *value);
-                continue;
+            for ((cell, value), (known, _)) in row.iter_mut().zip(values).zip(&part.known) {
+                if known >> lane & 1 != 0 {
+                    *cell = *value;
+                }
             }
-            for (value, lane) in new.filter(|(_, lane)| known >> *lane & 1 != 0) {
-                values[*lane as usize] = *value;
+        }
+        for (column, (known, kept)) in (part.column..).zip(&part.known) {
+            if let Some(all) = tensor.cells.known_mut(column, columns) {
+                *all |= known | kept;
             }
         }
     }
