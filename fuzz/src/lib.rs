@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`bugs`] are mistakes put into kernels that have none, to see which the rules find; [`simulated`] are
-//! those that are put into kernels that run.
+//! those that are put into kernels that run. [`misread`] changes what kernels with known results tell the tensor core.
 //!
 //! [`shapes`] are texts of any size, each bad for one part of the checker: for the tests that count
 //! steps, and for measurements.
@@ -27,6 +27,7 @@ use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 pub mod bugs;
 pub mod corpus;
 pub mod minimise;
+pub mod misread;
 pub mod mutate;
 pub mod shapes;
 pub mod simulated;

@@ -11,7 +11,7 @@ use ptx_check::{Options, Source, Unit, check};
 use ptx_simulation::launch::LaunchFile;
 use ptx_simulation::{Kernel, Settings, Verdict};
 
-mod body;
+pub(crate) mod body;
 mod list;
 
 use body::{Body, Edit};
@@ -209,7 +209,7 @@ pub fn instructions(unit: &Unit, kernel: &str, launch: &LaunchFile) -> Result<u6
 }
 
 /// First some of many, the first and the last among them, and then the others, for where nothing comes to them.
-fn spread<T>(all: Vec<T>, most: usize) -> Vec<T> {
+pub(crate) fn spread<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let count = all.len();
     let wanted: BTreeSet<usize> = match most {
         0 | 1 => [0].into(),
@@ -222,7 +222,7 @@ fn spread<T>(all: Vec<T>, most: usize) -> Vec<T> {
 }
 
 /// The text of a module with some edits.
-fn changed(source: &Source, mut edits: Vec<Edit>) -> String {
+pub(crate) fn changed(source: &Source, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut text = String::with_capacity(source.text().len() + 1000);
     let mut at = 0;

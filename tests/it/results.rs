@@ -1,4 +1,4 @@
-//! What multiplies compute: kernels that nvcc compiled, against sums of integers.
+//! What multiplies compute: kernels that compilers made, against sums of integers.
 //!
 //! The elements are small numbers whose sums are exact, so that results are equal or wrong. A swizzle, a stride, a
 //! layout of Tensor Memory or a scale that is misread gives other sums.
@@ -11,85 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// How elements are encoded: bits, bits of the exponent, bits of the fraction; no exponent for integers.
-#[derive(Clone, Copy)]
-struct Type {
-    element: &'static str,
-    bits: u32,
-    exponent: u32,
-    fraction: u32,
-}
-
-const F16: Type = Type { element: "f16", bits: 16, exponent: 5, fraction: 10 };
-const BF16: Type = Type { element: "bf16", bits: 16, exponent: 8, fraction: 7 };
-const F32: Type = Type { element: "f32", bits: 32, exponent: 8, fraction: 23 };
-const E4M3: Type = Type { element: "u8", bits: 8, exponent: 4, fraction: 3 };
-const E5M2: Type = Type { element: "u8", bits: 8, exponent: 5, fraction: 2 };
-const S8: Type = Type { element: "u8", bits: 8, exponent: 0, fraction: 7 };
-const E2M1: Type = Type { element: "e2m1", bits: 4, exponent: 2, fraction: 1 };
-
-impl Type {
-    /// The bits of a number that the type holds exactly, or rounded to nearest even.
-    fn encode(self, value: f64) -> u32 {
-        if self.exponent == 0 {
-            return value as i32 as u32 & ((1 << self.bits) - 1);
-        }
-        let sign = u32::from(value.is_sign_negative()) << (self.bits - 1);
-        let bias = (1 << (self.exponent - 1)) - 1;
-        if value == 0.0 {
-            return sign;
-        }
-        let power = (value.abs().log2().floor() as i32).max(1 - bias);
-        let scaled = value.abs() * 2_f64.powi(self.fraction.cast_signed() - power);
-        // A carry goes into the exponent by itself; a subnormal number has none.
-        let kept = scaled.round_ties_even() as u32;
-        sign | if kept >> self.fraction == 0 {
-            kept
-        } else {
-            kept + ((power + bias - 1) as u32).wrapping_shl(self.fraction)
-        }
-    }
-
-    /// Bytes of elements, one after the other; two of 4 bits in a byte, the first in its lower half.
-    fn bytes(self, values: &[f64]) -> Vec<u8> {
-        let codes: Vec<u32> = values.iter().map(|value| self.encode(*value)).collect();
-        if self.bits == 4 {
-            return codes.chunks(2).map(|pair| (pair[0] | pair[1] << 4) as u8).collect();
-        }
-        codes.iter().flat_map(|code| code.to_le_bytes()[..self.bits as usize / 8].to_vec()).collect()
-    }
-}
-
-/// Numbers that repeat in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, count: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) % count
-    }
-
-    /// A matrix of whole numbers, or of those that four bits hold.
-    fn matrix(&mut self, rows: usize, columns: usize, ty: Type) -> Vec<f64> {
-        let of_four = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
-        (0..rows * columns)
-            .map(|_| match ty.bits {
-                4 => of_four[self.below(8) as usize] * if self.below(2) == 0 { 1.0 } else { -1.0 },
-                _ => self.below(7) as f64 - 3.0,
-            })
-            .collect()
-    }
-}
-
-/// Rows of A by rows of B.
-fn product(a: &[f64], b: &[f64], k: usize) -> Vec<f64> {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    a.chunks(k).flat_map(|a| b.chunks(k).map(move |b| dot(a, b))).collect()
-}
-
-fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
-    (0..columns).flat_map(|column| matrix.iter().skip(column).step_by(columns).copied()).collect()
-}
+use crate::multiplied::{self, BF16, Case, F16, F32, LAYOUTS, Random, SCALED, map, numbers};
 
 /// Runs a kernel: the bytes that it leaves in `c`.
 fn run(name: &str, module: &str, launch: &str, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
@@ -185,131 +107,39 @@ fn along_row(piece: &str, row: usize) -> Vec<usize> {
     }
 }
 
-/// A tensor map.
-fn map(
-    file: &str,
-    ty: Type,
-    [columns, rows]: [usize; 2],
-    [width, height]: [usize; 2],
-    swizzle: &str,
-) -> String {
-    format!(
-        "[[arg]]\ntype = \"tensor_map\"\nelement = \"{}\"\ndims = [{columns}, {rows}]\nbox = [{width}, {height}]\n\
-         swizzle = \"{swizzle}\"\ndata = \"{file}\"\n",
-        ty.element
-    )
+/// Runs a kernel and compares what it leaves with what its multiplies should give.
+fn computes(case: &Case) {
+    let Case { name, module, launch, files, .. } = case;
+    let wrong = case.differences(&run(name, module, launch, files));
+    assert_eq!(wrong, 0, "{name}: of {} elements", case.wanted.len());
 }
 
-fn numbers(all: &[usize]) -> String {
-    all.iter().map(|it| format!("[[arg]]\ntype = \"u32\"\nvalue = {it}\n")).collect()
+/// Some row and column of a result, and where their element is in the file, if elements take so many bytes.
+fn some_element(random: &mut Random, [m, n, _]: [usize; 3], bytes: usize) -> (usize, usize, usize) {
+    let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+    (row, column, (row * n + column) * bytes)
 }
 
-/// Compares what a kernel leaves with what its multiplies should give.
-fn compare(name: &str, result: &[u8], wanted: &[f64], d: Type) {
-    let size = result.len() / wanted.len();
-    let mut wrong = 0;
-    for (at, wanted) in wanted.iter().enumerate() {
-        let mut code = [0; 4];
-        code[..size].copy_from_slice(&result[at * size..][..size]);
-        let wanted = if d.exponent == 0 { *wanted as i32 as u32 } else { d.encode(*wanted) };
-        // -0 is not what sums give.
-        let is_zero = wanted << (33 - d.bits.max(1)) == 0 && d.exponent > 0;
-        wrong += u32::from(u32::from_le_bytes(code) != if is_zero { 0 } else { wanted });
-    }
-    assert_eq!(wrong, 0, "{name}: of {} elements", wanted.len());
-}
-
-/// Tiles by TMA, K-major, 128 bytes of K in a block.
 #[test]
 fn dense_multiplies() {
     let mut random = Random(1);
-    // The module, the kernel, A, B, D as it is stored, N, CTAs of a pair, and what the kernel does to the sign.
-    let cases = [
-        ("gemm_f16_tma_sm100a.ptx", "gemm_f16_128x128", F16, F16, F16, 128, 1, 1.0),
-        ("gemm_f16_tma_sm100a.ptx", "gemm_bf16_128x64", BF16, BF16, BF16, 64, 1, 1.0),
-        ("gemm_f16_tma_sm100a.ptx", "gemm_bf16_negated_128x32", BF16, BF16, F32, 32, 1, -1.0),
-        ("gemm_fp8_tma_sm100f.ptx", "gemm_e4m3_e4m3_128x128", E4M3, E4M3, BF16, 128, 1, 1.0),
-        ("gemm_fp8_tma_sm100f.ptx", "gemm_e5m2_e4m3_128x192", E5M2, E4M3, BF16, 192, 1, 1.0),
-        ("gemm_i8_tma_sm100a.ptx", "gemm_s8_128x128", S8, S8, Type { bits: 32, ..S8 }, 128, 1, 1.0),
-        ("gemm_tf32_tma_sm103a.ptx", "gemm_tf32_128x128", F32, F32, F32, 128, 1, 1.0),
-        ("gemm_cta_pair_sm100a.ptx", "gemm_pair_f16_128x256", F16, F16, F16, 256, 2, 1.0),
-        ("gemm_cta_pair_sm100a.ptx", "gemm_pair_tf32_256x64", F32, F32, F32, 64, 2, 1.0),
-    ];
-    for (module, name, a_type, b_type, d, n, pair, sign) in cases {
-        let m = if name.contains("pair_f16_128") { 128 } else { 128 * pair };
-        let block = 1024 / a_type.bits as usize;
-        let (blocks, k) = (2, 2 * block);
-        let (a, b) = (random.matrix(m, k, a_type), random.matrix(n, k, b_type));
-        let cluster = if pair == 2 { "cluster = [2]\n" } else { "" };
-        let launch = format!(
-            "grid = [{pair}]\n{cluster}dynamic_smem = 230000\n{}{}\
-             [[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}",
-            map("a.bin", a_type, [k, m], [block, m / pair], "128B"),
-            map("b.bin", b_type, [k, n], [block, n / pair], "128B"),
-            m * n * d.bits as usize / 8,
-            numbers(&[m, n, blocks])
-        );
-        let files = [("a.bin", a_type.bytes(&a)), ("b.bin", b_type.bytes(&b))];
-        let result = run(name, module, &launch, &files);
-        let wanted: Vec<f64> = product(&a, &b, k).iter().map(|it| it * sign).collect();
-        compare(name, &result, &wanted, d);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
-        let byte = (row * n + column) * d.bits as usize / 8;
+    for case in multiplied::dense() {
+        computes(&case);
+        let (row, column, byte) = some_element(&mut random, case.shape, case.d.bits as usize / 8);
         // A multiply takes 32 bytes of K.
-        let pieces = |file: &str, line: usize| row_in_pieces(file, line, k, 8);
-        comes_from(name, module, byte, &pieces("a.bin", row), &pieces("b.bin", column));
+        let pieces = |file: &str, line: usize| row_in_pieces(file, line, case.shape[2], 8);
+        comes_from(case.name, case.module, byte, &pieces("a.bin", row), &pieces("b.bin", column));
     }
 }
 
-/// One tile in every layout of shared memory: widths of swizzling, both majornesses, accumulators of half precision.
 #[test]
 fn layouts_of_operands() {
     let mut random = Random(2);
-    // The kernel, the type, N, how wide boxes of A and B are in bytes, and whether they are MN-major.
-    let cases = [
-        ("gemm_f16_k32_k32", F16, 64, [(32, false), (32, false)], F32),
-        ("gemm_f16_k64_k64_half", F16, 128, [(64, false), (64, false)], F16),
-        ("gemm_f16_m128_k128", F16, 128, [(128, true), (128, false)], F32),
-        ("gemm_bf16_k128_n128", BF16, 128, [(128, false), (128, true)], F32),
-        ("gemm_tf32_m128_n128", F32, 128, [(128, true), (128, true)], F32),
-        ("gemm_e4m3_k128_n128_half", E4M3, 128, [(128, false), (128, true)], F16),
-    ];
-    for (name, ty, n, [a_box, b_box], d) in cases {
-        let (m, bytes) = (128, ty.bits as usize / 8);
-        let k = 128 / bytes;
-        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
-        let operand = |file: &str, matrix: &[f64], rows: usize, (width, is_mn_major): (usize, bool)| {
-            let mode = match (width, bytes) {
-                (128, 4) if is_mn_major => "128B_ATOM_32B",
-                (32, _) => "32B",
-                (64, _) => "64B",
-                _ => "128B",
-            };
-            let width = width / bytes;
-            if is_mn_major {
-                (map(file, ty, [rows, k], [width, 128 / bytes], mode), ty.bytes(&transposed(matrix, k)))
-            } else {
-                (map(file, ty, [k, rows], [width, rows], mode), ty.bytes(matrix))
-            }
-        };
-        let (a_map, a_bytes) = operand("a.bin", &a, m, a_box);
-        let (b_map, b_bytes) = operand("b.bin", &b, n, b_box);
-        let launch = format!(
-            "grid = [1]\ndynamic_smem = 200000\n{a_map}{b_map}[[arg]]\ntype = \"buffer\"\nbytes = {}\n\
-             out = \"c.bin\"\n{}",
-            m * n * 4,
-            numbers(&[n, k])
-        );
-        let files = [("a.bin", a_bytes), ("b.bin", b_bytes)];
-        let mut result = run(name, "gemm_layouts_sm103a.ptx", &launch, &files);
-        if d.bits == 16 {
-            // A half takes the lower half of a cell.
-            result = result.chunks(4).flat_map(|cell| cell[..2].to_vec()).collect();
-        }
-        compare(name, &result, &product(&a, &b, k), d);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
+    for (case, (_, ty, _, [a_box, b_box], _)) in multiplied::layouts().iter().zip(LAYOUTS) {
+        computes(case);
+        let (row, column, byte) = some_element(&mut random, case.shape, 4);
         let pieces = |file: &str, line: usize, (_, is_mn_major): (usize, bool)| -> Vec<Vec<String>> {
-            let each = 32 / bytes;
+            let each = 256 / ty.bits as usize;
             let piece = |from: usize| {
                 let along = format!("{from}..{}", from + each);
                 vec![if is_mn_major {
@@ -318,85 +148,28 @@ fn layouts_of_operands() {
                     format!("{file}[{line}, {along}]")
                 }]
             };
-            (0..k).step_by(each).map(piece).collect()
+            (0..case.shape[2]).step_by(each).map(piece).collect()
         };
         let (a, b) = (pieces("a.bin", row, a_box), pieces("b.bin", column, b_box));
-        comes_from(name, "gemm_layouts_sm103a.ptx", (row * n + column) * 4, &a, &b);
+        comes_from(case.name, case.module, byte, &a, &b);
     }
-}
-
-/// Scale factors in blocks of 512 bytes, 128 rows by four, as `tcgen05.cp.32x128b.warpx4` takes them.
-fn blocks(scales: &[u8], rows: usize, each: usize) -> Vec<u8> {
-    let mut all = Vec::new();
-    for (from, group) in (0..each).step_by(4).flat_map(|from| (0..rows / 128).map(move |group| (from, group)))
-    {
-        for (lane, column) in (0..32).flat_map(|lane| (0..4).map(move |column| (lane, column))) {
-            let row = group * 128 + column * 32 + lane;
-            all.extend_from_slice(&scales[row * each + from..][..4]);
-        }
-    }
-    all
 }
 
 #[test]
 fn block_scaled_multiplies() {
     let mut random = Random(3);
-    // The module, the kernel, the types, elements of a scale, N, CTAs.
-    let cases = [
-        ("gemm_mxfp8_sm100f.ptx", "gemm_mxf8_e4m3_128x128", E4M3, E4M3, 32, 128, 1),
-        ("gemm_mxfp8_sm100f.ptx", "gemm_mxf8_e5m2_e4m3_128x256", E5M2, E4M3, 32, 256, 1),
-        ("gemm_mxf4_sm100a.ptx", "gemm_mxf4_128x128", E2M1, E2M1, 32, 128, 1),
-        ("gemm_nvfp4_sm100a.ptx", "gemm_nvfp4_128x128", E2M1, E2M1, 16, 128, 1),
-        ("gemm_nvfp4_sm100a.ptx", "gemm_nvfp4_4x_128x256", E2M1, E2M1, 16, 256, 1),
-        ("gemm_nvfp4_sm100a.ptx", "gemm_mxf4nvf4_ue8m0_2x_128x128", E2M1, E2M1, 32, 128, 1),
-        ("gemm_scaled_pair_sm100f.ptx", "gemm_pair_mxf8_256x256", E4M3, E4M3, 32, 256, 2),
-        ("gemm_scaled_pair_sm100f.ptx", "gemm_pair_nvfp4_256x128", E2M1, E2M1, 16, 128, 2),
-    ];
-    for (module, name, a_type, b_type, of_scale, n, pair) in cases {
-        let m = 128 * pair;
-        // One block of K: 128 bytes.
-        let k = 1024 / a_type.bits as usize;
+    for (case, (module, name, a_type, _, of_scale, n, _)) in multiplied::scaled().iter().zip(SCALED) {
+        computes(case);
+        // Where elements are padded, a place in the file is in other units than its elements.
+        if a_type.element.starts_with('b') && a_type.bits < 8 {
+            continue;
+        }
+        let (row, column, byte) = some_element(&mut random, case.shape, 2);
+        let k = case.shape[2];
         let each = k / of_scale;
-        let (a, b) = (random.matrix(m, k, a_type), random.matrix(n, k, b_type));
-        let mut scales = |rows: usize| -> (Vec<f64>, Vec<u8>) {
-            let all = (0..rows * each).map(|_| match of_scale {
-                // ue4m3: 0.5, 1, 1.5, 2.
-                16 => [(0.5, 0x30), (1.0, 0x38), (1.5, 0x3C), (2.0, 0x40)][random.below(4) as usize],
-                _ => [(0.5, 126), (1.0, 127), (2.0, 128), (4.0, 129)][random.below(4) as usize],
-            });
-            all.unzip()
-        };
-        let ((a_scales, a_codes), (b_scales, b_codes)) = (scales(m), scales(n));
-        let scaled = |matrix: &[f64], scales: &[f64]| -> Vec<f64> {
-            matrix.iter().enumerate().map(|(at, value)| value * scales[at / of_scale]).collect()
-        };
-        let wanted = product(&scaled(&a, &a_scales), &scaled(&b, &b_scales), k);
-        let field = |rest: &str| format!("[[arg.fields]]\n{rest}\n");
-        let buffer = |bytes: usize, rest: &str| field(&format!("type = \"buffer\"\nbytes = {bytes}\n{rest}"));
-        let number = |value: usize| field(&format!("type = \"i32\"\nvalue = {value}"));
-        let launch = format!(
-            "grid = [{pair}]\ndynamic_smem = 232000\n{}{}[[arg]]\ntype = \"struct\"\n{}{}{}{}{}{}",
-            map("a.bin", a_type, [k, m], [k, 128], "128B"),
-            map("b.bin", b_type, [k, n], [k, n / pair], "128B"),
-            buffer(m * each, "data = \"sfa.bin\""),
-            buffer(n * each, "data = \"sfb.bin\""),
-            buffer(m * n * 2, "out = \"c.bin\""),
-            number(m),
-            number(n),
-            number(1)
-        );
-        let sfa = a_codes.chunks(128 * each).flat_map(|tile| blocks(tile, 128, each)).collect();
-        let files = [
-            ("a.bin", a_type.bytes(&a)),
-            ("b.bin", b_type.bytes(&b)),
-            ("sfa.bin", sfa),
-            ("sfb.bin", blocks(&b_codes, n, each)),
-        ];
-        compare(name, &run(name, module, &launch, &files), &wanted, BF16);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
         let bytes = k * a_type.bits as usize / 8;
         let pieces = |file: &str, line: usize| row_in_pieces(file, line, bytes, 4);
-        comes_from(name, module, (row * n + column) * 2, &pieces("a.bin", row), &pieces("b.bin", column));
+        comes_from(name, module, byte, &pieces("a.bin", row), &pieces("b.bin", column));
         // A multiply takes a fourth of the scales of a row, or the same four of them by their ids.
         let place = |row: usize, at: usize| {
             (row / 128 * each / 4 + at / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4 + at % 4
@@ -410,9 +183,7 @@ fn block_scaled_multiplies() {
             1 => vec![format!("{file}[{first}]")],
             _ => vec![format!("{file}[{first}..{}]", first + of_step)],
         };
-        for (step, [_, _, of_a, scales_of_b]) in
-            origin(name, module, (row * n + column) * 2).iter().enumerate()
-        {
+        for (step, [_, _, of_a, scales_of_b]) in origin(name, module, byte).iter().enumerate() {
             assert_eq!(*of_a, range("sfa.bin", place(row, step * of_step)), "{name}: step {step}");
             assert_eq!(*scales_of_b, range("sfb.bin", of_b(step * of_step)), "{name}: step {step}");
         }
@@ -500,119 +271,37 @@ fn the_bits_of_inexact_sums() {
     assert!(differs_from_plain > 1_000, "{differs_from_plain}");
 }
 
-/// What Triton makes of a matrix multiply: pointers, tensor maps made on the device, roles of warps, a cluster of two.
 #[test]
 fn multiplies_of_triton() {
     let mut random = Random(5);
-    let cases = [
-        ("triton_matmul_fp16_sm100a.ptx", "matmul", F16, [256, 128, 192], 2, 1),
-        ("triton_matmul_persistent_sm100a.ptx", "matmul_descriptors", F16, [256, 256, 128], 2, 1),
-        ("triton_matmul_warp_specialized_sm100a.ptx", "matmul_descriptors", BF16, [256, 256, 128], 2, 1),
-        ("triton_matmul_cluster_sm103a.ptx", "matmul_descriptors", F16, [256, 128, 128], 2, 2),
-    ];
-    for (module, name, ty, [m, n, k], grid, cluster) in cases {
-        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
-        let buffer =
-            |bytes: usize, rest: &str| format!("[[arg]]\ntype = \"buffer\"\nbytes = {bytes}\n{rest}\n");
-        let strides = if name == "matmul" { numbers(&[k, k, n]) } else { String::new() };
-        let launch = format!(
-            "grid = [{grid}]\ncluster = [{cluster}]\ndynamic_smem = 230000\n{}{}{}{}{strides}{}{}",
-            buffer(m * k * 2, &format!("data = \"a.bin\"\ndtype = \"f16\"\nshape = [{m}, {k}]")),
-            buffer(n * k * 2, &format!("data = \"b.bin\"\ndtype = \"f16\"\nshape = [{n}, {k}]")),
-            buffer(m * n * 2, "out = \"c.bin\""),
-            numbers(&[m, n, k]),
-            buffer(1 << 20, ""),
-            buffer(1 << 20, "")
-        );
-        let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
-        compare(module, &run(name, module, &launch, &files), &product(&a, &b, k), ty);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
-        let of_row = |file: &str, line: usize| -> Vec<Vec<String>> { row_in_pieces(file, line, k, k / 16) };
-        comes_from(name, module, (row * n + column) * 2, &of_row("a.bin", row), &of_row("b.bin", column));
+    for case in multiplied::triton() {
+        computes(&case);
+        let (row, column, byte) = some_element(&mut random, case.shape, 2);
+        let k = case.shape[2];
+        let each = if case.module.contains("fp8") { 32 } else { 16 };
+        let of_row = |file: &str, line: usize| -> Vec<Vec<String>> { row_in_pieces(file, line, k, k / each) };
+        comes_from(case.name, case.module, byte, &of_row("a.bin", row), &of_row("b.bin", column));
     }
 }
 
-/// A sparse A: of four numbers two, of two one, of eight two pairs, as the metadata says.
 #[test]
 fn sparse_multiplies() {
     let mut random = Random(6);
-    // The kernel, the type, D, N, how many numbers a choice is among, and the bits of metadata of a row.
-    let cases = [
-        ("gemm_sparse_f16_128x128", F16, F16, 128, 4, 32),
-        ("gemm_sparse_tf32_128x64", F32, F32, 64, 2, 32),
-        ("gemm_sparse_e4m3_128x128", E4M3, BF16, 128, 4, 64),
-        ("gemm_sparse_s8_128x128", S8, Type { bits: 32, ..S8 }, 128, 4, 64),
-    ];
-    for (name, ty, d, n, among, of_row) in cases {
-        let (m, steps) = (128, 4);
-        let packed = 1024 / ty.bits as usize;
-        let k = 2 * packed;
-        let (chosen, b) = (random.matrix(m, packed, ty), random.matrix(n, k, ty));
-        let mut a = vec![0.0; m * k];
-        // By lane and column: 32 bits.
-        let columns = steps * of_row / 32;
-        let mut cells = vec![0_u32; 128 * columns];
-        // By element of the packed A: where it is along K.
-        let mut places = Vec::new();
-        let chunks = k / among;
-        for (row, chunk) in (0..m).flat_map(|row| (0..chunks).map(move |chunk| (row, chunk))) {
-            let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
-            let (first, second) = if among == 2 {
-                [(0, 1), (2, 3)][random.below(2) as usize]
-            } else {
-                pairs[random.below(6) as usize]
-            };
-            let kept = &chosen[row * packed + chunk * among / 2..];
-            let at = row * k + chunk * among;
-            match among {
-                2 => places.push(chunk * 2 + first / 2),
-                _ => places.extend([chunk * 4 + first, chunk * 4 + second]),
-            }
-            if among == 2 {
-                a[at + first / 2] = kept[0];
-            } else {
-                (a[at + first], a[at + second]) = (kept[0], kept[1]);
-            }
-            let (step, bit) = (chunk * 4 / of_row, chunk * 4 % of_row);
-            let (lane, column, bit) = if of_row == 64 {
-                (row, step * 2 + bit / 32, bit % 32)
-            } else {
-                (row / 16 * 16 + row % 8 + bit / 16 * 8, step, bit % 16 + row / 8 % 2 * 16)
-            };
-            cells[lane * columns + column] |= ((first | second << 2) as u32) << bit;
+    for (case, places) in multiplied::sparse() {
+        computes(&case);
+        // A place in the file is in bytes, where elements are smaller.
+        if case.name.contains("nvfp4") {
+            continue;
         }
-        // Sixteen bytes of each row, then the next sixteen.
-        let metadata: Vec<u8> = (0..columns)
-            .step_by(4)
-            .flat_map(|from| (0..128).map(move |lane| lane * columns + from))
-            .flat_map(|at| cells[at..at + 4].iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>())
-            .collect();
-        let field = |rest: &str| format!("[[arg.fields]]\n{rest}\n");
-        let buffer = |bytes: usize, rest: &str| field(&format!("type = \"buffer\"\nbytes = {bytes}\n{rest}"));
-        let number = |value: usize| field(&format!("type = \"i32\"\nvalue = {value}"));
-        let launch = format!(
-            "grid = [1]\ndynamic_smem = 232000\n{}{}[[arg]]\ntype = \"struct\"\n{}{}{}{}{}{}{}",
-            map("a.bin", ty, [packed, m], [packed, m], "128B"),
-            map("b.bin", ty, [k, n], [packed, n], "128B"),
-            buffer(metadata.len(), "data = \"metadata.bin\""),
-            buffer(16, ""),
-            buffer(16, ""),
-            buffer(m * n * d.bits as usize / 8, "out = \"c.bin\""),
-            number(m),
-            number(n),
-            number(1)
-        );
-        let files = [("a.bin", ty.bytes(&chosen)), ("b.bin", ty.bytes(&b)), ("metadata.bin", metadata)];
-        let module = "gemm_sparse_sm100a.ptx";
-        compare(name, &run(name, module, &launch, &files), &product(&a, &b, k), d);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
-        let origin = origin(name, module, (row * n + column) * d.bits as usize / 8);
+        let (row, column, byte) = some_element(&mut random, case.shape, case.d.bits as usize / 8);
+        let packed = case.shape[2] / 2;
+        let origin = origin(case.name, case.module, byte);
         let kept: Vec<Vec<String>> = origin.iter().map(|it| it[0].clone()).collect();
-        assert_eq!(kept, row_in_pieces("a.bin", row, packed, 4), "{name}: A");
+        assert_eq!(kept, row_in_pieces("a.bin", row, packed, 4), "{}: A", case.name);
         // Where A has zeros, B is not multiplied.
         let multiplied: Vec<usize> =
             origin.iter().flat_map(|it| &it[1]).flat_map(|it| along_row(it, column)).collect();
-        assert_eq!(multiplied, places[row * packed..(row + 1) * packed], "{name}: B");
+        assert_eq!(multiplied, places[row * packed..(row + 1) * packed], "{}: B", case.name);
     }
 }
 
@@ -626,18 +315,7 @@ fn attention_of_triton() {
         || -> Vec<f64> { (0..length * width).map(|_| (random.below(512) as f64 - 256.0) / 128.0).collect() };
     let (q, k, v) = (matrix(), matrix(), matrix());
     let scale = 1.0 / (width as f64).sqrt();
-    let wanted: Vec<f64> = q
-        .chunks(width)
-        .flat_map(|q| {
-            let dots: Vec<f64> =
-                k.chunks(width).map(|k| q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale).collect();
-            let largest = dots.iter().copied().fold(f64::MIN, f64::max);
-            let weights: Vec<f64> = dots.iter().map(|dot| (dot - largest).exp()).collect();
-            let total: f64 = weights.iter().sum();
-            let column = |at: usize| weights.iter().zip(v.iter().skip(at).step_by(width));
-            (0..width).map(|at| column(at).map(|(p, v)| p * v).sum::<f64>() / total).collect::<Vec<_>>()
-        })
-        .collect();
+    let wanted = multiplied::attention([&q, &k, &v], width, scale);
     for module in ["triton_attention_sm100a.ptx", "triton_attention_warp_specialized_sm103a.ptx"] {
         let buffer =
             |bytes: usize, rest: &str| format!("[[arg]]\ntype = \"buffer\"\nbytes = {bytes}\n{rest}\n");
@@ -655,50 +333,46 @@ fn attention_of_triton() {
         );
         let files = [("q.bin", F16.bytes(&q)), ("k.bin", F16.bytes(&k)), ("v.bin", F16.bytes(&v))];
         let result = run("attention", module, &launch, &files);
-        let half = |bytes: &[u8]| {
-            let bits = u16::from_le_bytes([bytes[0], bytes[1]]);
-            let (exponent, fraction) = (i32::from(bits >> 10 & 0x1F), f64::from(bits & 0x3FF));
-            let hidden = if exponent == 0 { 0.0 } else { 1024.0 };
-            let value = (hidden + fraction) * 2_f64.powi(exponent.max(1) - 25);
-            if bits >> 15 == 0 { value } else { -value }
-        };
+        let half = |bytes: &[u8]| multiplied::half(u16::from_le_bytes([bytes[0], bytes[1]]));
         let largest =
             result.chunks(2).zip(&wanted).map(|(it, wanted)| (half(it) - wanted).abs()).fold(0.0, f64::max);
         assert!(largest < 1e-3, "{module}: {largest}");
     }
 }
 
-/// `.ws`: the accumulator in the layouts of 32, 64 and 128 rows, B kept in the collector's buffers for three tiles of A.
 #[test]
 fn weight_stationary_multiplies() {
     let mut random = Random(8);
-    let cases = [
-        ("conv_ws_f16_32x64", F16, F32, 32, 64),
-        ("conv_ws_bf16_64x128", BF16, F32, 64, 128),
-        ("conv_ws_tf32_128x128", F32, F32, 128, 128),
-        ("conv_ws_e4m3_64x256", E4M3, F32, 64, 256),
-        ("conv_ws_s8_32x128", S8, Type { bits: 32, ..S8 }, 32, 128),
-    ];
-    for (name, ty, d, tile, n) in cases {
-        let (m, block) = (3 * tile, 1024 / ty.bits as usize);
-        let k = 2 * block;
-        let (a, b) = (random.matrix(m, k, ty), random.matrix(n, k, ty));
-        let launch = format!(
-            "grid = [1]\ndynamic_smem = 200000\n{}{}[[arg]]\ntype = \"buffer\"\nbytes = {}\nout = \"c.bin\"\n{}\
-             [[arg]]\ntype = \"u64\"\nvalue = 0\n",
-            map("a.bin", ty, [k, m], [block, tile], "128B"),
-            map("b.bin", ty, [k, n], [block, n], "128B"),
-            m * n * 4,
-            numbers(&[n, 2])
-        );
-        let files = [("a.bin", ty.bytes(&a)), ("b.bin", ty.bytes(&b))];
-        let module = "conv_weight_stationary_sm100a.ptx";
-        let result = run(name, module, &launch, &files);
-        compare(name, &result, &product(&a, &b, k), d);
-        let (row, column) = (random.below(m as u64) as usize, random.below(n as u64) as usize);
-        let pieces = |file: &str, line: usize| row_in_pieces(file, line, k, 8);
-        comes_from(name, module, (row * n + column) * 4, &pieces("a.bin", row), &pieces("b.bin", column));
+    for case in multiplied::weight_stationary() {
+        computes(&case);
+        // Columns of B that count as zero come from nowhere.
+        if case.name.contains("masked") {
+            continue;
+        }
+        let (row, column, byte) = some_element(&mut random, case.shape, 4);
+        let pieces = |file: &str, line: usize| row_in_pieces(file, line, case.shape[2], 8);
+        comes_from(case.name, case.module, byte, &pieces("a.bin", row), &pieces("b.bin", column));
     }
+}
+
+#[test]
+fn multiplies_of_one_shape_each() {
+    let cases = [
+        multiplied::wide_k(),
+        multiplied::of_threads(),
+        vec![multiplied::multicast(), multiplied::rescaled(), multiplied::sparse_weight_stationary()],
+    ];
+    cases.iter().flatten().for_each(computes);
+}
+
+#[test]
+fn multiplies_of_gluon() {
+    multiplied::gluon().iter().for_each(computes);
+}
+
+#[test]
+fn block_scaled_multiplies_of_triton() {
+    multiplied::scaled_by_triton().iter().for_each(computes);
 }
 
 /// No source says how a pair of CTAs rounds: a launch that assumes nothing leaves its results unknown, and computes those of

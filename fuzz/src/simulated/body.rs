@@ -6,26 +6,26 @@ use ptx_check::Unit;
 use ptx_check::syntax::ast::StatementKind;
 
 /// Text to put in place of a range.
-pub(super) type Edit = (Range<usize>, String);
+pub(crate) type Edit = (Range<usize>, String);
 
 /// The statements of a kernel.
-pub(super) struct Body<'a> {
-    pub(super) text: &'a str,
-    pub(super) statements: Vec<Statement<'a>>,
+pub(crate) struct Body<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) statements: Vec<Statement<'a>>,
 }
 
 /// An instruction.
-pub(super) struct Statement<'a> {
-    pub(super) range: Range<usize>,
-    pub(super) text: &'a str,
-    pub(super) opcode: &'a str,
+pub(crate) struct Statement<'a> {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: &'a str,
+    pub(crate) opcode: &'a str,
     /// Where its operands stand in the module.
-    pub(super) operands: Vec<Range<usize>>,
+    pub(crate) operands: Vec<Range<usize>>,
 }
 
 /// What a wait is for, by what stands behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WaitsFor {
+pub(crate) enum WaitsFor {
     /// A free stage, before it is filled.
     Stage,
     /// What a multiply reads.
@@ -35,41 +35,41 @@ pub(super) enum WaitsFor {
 }
 
 impl<'a> Statement<'a> {
-    pub(super) fn is(&self, opcode: &str) -> bool {
+    pub(crate) fn is(&self, opcode: &str) -> bool {
         self.opcode.starts_with(opcode)
     }
 
-    pub(super) fn operand(&self, at: usize, text: &'a str) -> Option<&'a str> {
+    pub(crate) fn operand(&self, at: usize, text: &'a str) -> Option<&'a str> {
         self.operands.get(at).map(|range| &text[range.clone()])
     }
 
-    pub(super) fn delete(&self) -> Vec<Edit> {
+    pub(crate) fn delete(&self) -> Vec<Edit> {
         vec![(self.range.clone(), String::new())]
     }
 
-    pub(super) fn replace(&self, text: impl Into<String>) -> Vec<Edit> {
+    pub(crate) fn replace(&self, text: impl Into<String>) -> Vec<Edit> {
         vec![(self.range.clone(), text.into())]
     }
 
-    pub(super) fn before(&self, text: &str) -> Vec<Edit> {
+    pub(crate) fn before(&self, text: &str) -> Vec<Edit> {
         vec![(self.range.start..self.range.start, format!("{text} "))]
     }
 
-    pub(super) fn after(&self, text: &str) -> Vec<Edit> {
+    pub(crate) fn after(&self, text: &str) -> Vec<Edit> {
         vec![(self.range.end..self.range.end, format!(" {text}"))]
     }
 
-    pub(super) fn again(&self) -> Vec<Edit> {
+    pub(crate) fn again(&self) -> Vec<Edit> {
         self.after(self.text)
     }
 
     /// The statement with something else in place of an operand.
-    pub(super) fn with(&self, at: usize, other: &str) -> Option<Vec<Edit>> {
+    pub(crate) fn with(&self, at: usize, other: &str) -> Option<Vec<Edit>> {
         Some(vec![(self.operands.get(at)?.clone(), other.to_owned())])
     }
 
     /// The statement with an operand that is computed from its own: lines that call them `WORD` and `OLD`.
-    pub(super) fn computed(&self, at: usize, ty: &str, lines: &str, text: &str) -> Option<Vec<Edit>> {
+    pub(crate) fn computed(&self, at: usize, ty: &str, lines: &str, text: &str) -> Option<Vec<Edit>> {
         let old = self.operand(at, text)?;
         let range = self.operands.get(at)?;
         let (from, to) = (range.start - self.range.start, range.end - self.range.start);
@@ -79,13 +79,13 @@ impl<'a> Statement<'a> {
     }
 
     /// The statement with an address that lies so many bytes further on.
-    pub(super) fn moved(&self, at: usize, by: i64, text: &str) -> Option<Vec<Edit>> {
+    pub(crate) fn moved(&self, at: usize, by: i64, text: &str) -> Option<Vec<Edit>> {
         self.with(at, &moved(self.operand(at, text)?, by)?)
     }
 }
 
 /// An address in brackets, so many bytes further on.
-pub(super) fn moved(address: &str, by: i64) -> Option<String> {
+pub(crate) fn moved(address: &str, by: i64) -> Option<String> {
     let inner = address.strip_prefix('[')?.strip_suffix(']')?;
     let (base, offset) = match inner.rsplit_once('+') {
         Some((base, offset)) => (base.trim(), offset.trim().parse::<i64>().ok()?),
@@ -95,7 +95,7 @@ pub(super) fn moved(address: &str, by: i64) -> Option<String> {
 }
 
 impl<'a> Body<'a> {
-    pub(super) fn new(unit: &'a Unit, kernel: &str) -> Option<Self> {
+    pub(crate) fn new(unit: &'a Unit, kernel: &str) -> Option<Self> {
         let text = unit.source.text();
         let module = &unit.module;
         let (_, function) =
@@ -114,34 +114,34 @@ impl<'a> Body<'a> {
         Some(Self { text, statements: statements.collect() })
     }
 
-    pub(super) fn all<'s>(&'s self, opcode: &'s str) -> impl Iterator<Item = &'s Statement<'a>> {
+    pub(crate) fn all<'s>(&'s self, opcode: &'s str) -> impl Iterator<Item = &'s Statement<'a>> {
         self.statements.iter().filter(move |it| it.is(opcode))
     }
 
     /// Arrivals of threads that do not expect bytes, and whose state nobody waits for.
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.all("mbarrier.arrive").filter(|it| {
             let gives_state = it.operand(0, self.text).is_some_and(|it| !it.starts_with(['_', '[']));
             !it.opcode.contains("expect_tx") && !gives_state
         })
     }
 
-    pub(super) fn expecting(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn expecting(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.statements.iter().filter(|it| it.is("mbarrier") && it.opcode.contains("expect_tx"))
     }
 
     /// Those at an mbarrier of the CTA's own.
-    pub(super) fn expecting_here(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn expecting_here(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.expecting().filter(|it| !it.opcode.contains("shared::cluster"))
     }
 
     /// Copies of `cp.async`, which threads make for themselves.
-    pub(super) fn own_copies(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn own_copies(&self) -> impl Iterator<Item = &Statement<'a>> {
         ["cp.async.ca", "cp.async.cg"].into_iter().flat_map(|opcode| self.all(opcode))
     }
 
     /// Whether a branch leads past a statement.
-    pub(super) fn leads_past(&self, branch: &Statement<'a>, statement: &Statement<'a>) -> bool {
+    pub(crate) fn leads_past(&self, branch: &Statement<'a>, statement: &Statement<'a>) -> bool {
         let label = branch.operand(0, self.text).unwrap_or_default();
         let place = self.text[statement.range.end..].find(&format!("\n{label}:"));
         let is_near = |place: usize| !self.text[statement.range.end..][..place].contains(".entry");
@@ -149,7 +149,7 @@ impl<'a> Body<'a> {
     }
 
     /// A statement as it is, but executed behind another one: the next of those that are given.
-    pub(super) fn put_off(
+    pub(crate) fn put_off(
         &self,
         statement: &Statement<'a>,
         behind: impl Fn(&Statement<'a>) -> bool,
@@ -161,28 +161,28 @@ impl<'a> Body<'a> {
     }
 
     /// Tensor copies into shared memory.
-    pub(super) fn loads(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn loads(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.all("cp.async.bulk.tensor").filter(|it| it.opcode.contains("mbarrier"))
     }
 
-    pub(super) fn multiplies(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn multiplies(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.all("tcgen05.mma")
     }
 
-    pub(super) fn barriers(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn barriers(&self) -> impl Iterator<Item = &Statement<'a>> {
         let is_one = |it: &&Statement<'_>| {
             (it.is("bar.sync") || it.is("barrier.sync") || it.is("barrier.cta")) && !it.is("bar.warp")
         };
         self.statements.iter().filter(is_one)
     }
 
-    pub(super) fn waits(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn waits(&self) -> impl Iterator<Item = &Statement<'a>> {
         self.statements.iter().filter(|it| it.is("mbarrier.try_wait") || it.is("mbarrier.test_wait"))
     }
 
     /// Barriers of the CTA behind which it depends on nobody but them that threads know of each other: no other
     /// barrier follows at once.
-    pub(super) fn barriers_alone(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn barriers_alone(&self) -> impl Iterator<Item = &Statement<'a>> {
         let is_fence = |it: &Statement<'_>| it.is("tcgen05.fence") || it.is("fence");
         let is_barrier =
             |it: &Statement<'_>| it.is("bar.sync") || it.is("barrier.sync") || it.is("barrier.cluster");
@@ -194,7 +194,7 @@ impl<'a> Body<'a> {
 
     /// Barriers of the cluster, before or behind which something of another CTA is used: arrivals with their
     /// waits.
-    pub(super) fn cluster_barriers(&self) -> impl Iterator<Item = (&Statement<'a>, &Statement<'a>)> {
+    pub(crate) fn cluster_barriers(&self) -> impl Iterator<Item = (&Statement<'a>, &Statement<'a>)> {
         let is_remote = |it: &Statement<'_>| {
             let is_collective = it.is("tcgen05.alloc") || it.is("tcgen05.relinquish");
             let is_other = it.is("mapa") || it.is("st.async") || it.opcode.contains("multicast");
@@ -214,7 +214,7 @@ impl<'a> Body<'a> {
 
     /// Fences between what threads store and what the async proxy reads next. That it has read or written
     /// something is seen by a wait, behind which no fence is needed.
-    pub(super) fn fences_of_stores(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn fences_of_stores(&self) -> impl Iterator<Item = &Statement<'a>> {
         let is_store = |it: &Statement<'_>| {
             it.is("st.shared") || it.is("stmatrix") || it.is("cp.async.ca") || it.is("cp.async.cg")
         };
@@ -235,7 +235,7 @@ impl<'a> Body<'a> {
 
     /// Waits for stores to Tensor Memory that multiplies read. What the same threads load next is in order
     /// without a wait.
-    pub(super) fn waits_for_stores(&self) -> impl Iterator<Item = &Statement<'a>> {
+    pub(crate) fn waits_for_stores(&self) -> impl Iterator<Item = &Statement<'a>> {
         let base = |it: &Statement<'a>, at: usize| {
             let address = it.operand(at, self.text)?.strip_prefix('[')?;
             address.split(['+', ']']).next().map(str::trim)
@@ -260,7 +260,7 @@ impl<'a> Body<'a> {
     }
 
     /// The last barrier before something uses an mbarrier that was initialised; the next one, if there is none.
-    pub(super) fn barrier_before_use(&self, init: &Statement<'a>) -> Option<&Statement<'a>> {
+    pub(crate) fn barrier_before_use(&self, init: &Statement<'a>) -> Option<&Statement<'a>> {
         let behind = || self.statements.iter().filter(|it| it.range.start > init.range.start);
         let is_barrier =
             |it: &&Statement<'_>| it.is("bar.sync") || it.is("barrier.sync") || it.is("barrier.cluster.wait");
@@ -283,7 +283,7 @@ impl<'a> Body<'a> {
     }
 
     /// Which operand of a multiply says whether it adds to what is there.
-    pub(super) fn enables_input(multiply: &Statement<'a>, text: &'a str) -> Option<usize> {
+    pub(crate) fn enables_input(multiply: &Statement<'a>, text: &'a str) -> Option<usize> {
         let is_predicate = |at: &usize| {
             let name = multiply.operand(*at, text).unwrap_or_default().trim_start_matches(['!', '%']);
             name.starts_with('p')
@@ -292,7 +292,7 @@ impl<'a> Body<'a> {
     }
 
     /// Waits for one thing.
-    pub(super) fn waits_for(&self, what: WaitsFor) -> Vec<&Statement<'a>> {
+    pub(crate) fn waits_for(&self, what: WaitsFor) -> Vec<&Statement<'a>> {
         // Where control does not go on to, they wait for nothing.
         let leaves = |it: &Statement<'a>| {
             let is_end = it.is("ret") || it.is("exit") || it.is("bra") && self.leads_past(it, it);
@@ -314,7 +314,7 @@ impl<'a> Body<'a> {
     }
 
     /// The number that an operand is, as far as one `mov` says it.
-    pub(super) fn number(&self, operand: &str) -> Option<i64> {
+    pub(crate) fn number(&self, operand: &str) -> Option<i64> {
         if let Ok(number) = operand.parse() {
             return Some(number);
         }
@@ -323,7 +323,7 @@ impl<'a> Body<'a> {
         only.is("mov").then(|| only.operand(1, self.text)?.parse().ok())?
     }
 
-    pub(super) fn first(&self) -> Option<&Statement<'a>> {
+    pub(crate) fn first(&self) -> Option<&Statement<'a>> {
         self.statements.first()
     }
 }
@@ -353,7 +353,7 @@ fn operands(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// Edits that end a run where it matters what was changed: where a statement is executed, or where an operand is
 /// another number than the one in its place.
-pub(super) fn probes(body: &Body<'_>, edits: &[Edit]) -> Vec<Edit> {
+pub(crate) fn probes(body: &Body<'_>, edits: &[Edit]) -> Vec<Edit> {
     let probe = |(range, new): &Edit| {
         let statement =
             body.statements.iter().find(|it| it.range.start <= range.start && range.start <= it.range.end)?;
@@ -379,7 +379,7 @@ pub(super) fn probes(body: &Body<'_>, edits: &[Edit]) -> Vec<Edit> {
 }
 
 /// Makes a wait pass at once.
-pub(super) fn passed<'a>(waits: impl IntoIterator<Item = &'a Statement<'a>>, text: &str) -> Vec<Vec<Edit>> {
+pub(crate) fn passed<'a>(waits: impl IntoIterator<Item = &'a Statement<'a>>, text: &str) -> Vec<Vec<Edit>> {
     let change = |it: &Statement<'_>| {
         Some(it.replace(format!("setp.eq.u32 {}, 0, 0;", &text[it.operands.first()?.clone()])))
     };
@@ -387,7 +387,7 @@ pub(super) fn passed<'a>(waits: impl IntoIterator<Item = &'a Statement<'a>>, tex
 }
 
 /// Lines for one warp, or one thread, in braces of their own.
-pub(super) fn by_threads(first: u32, count: u32, line: &str) -> String {
+pub(crate) fn by_threads(first: u32, count: u32, line: &str) -> String {
     format!(
         "{{ .reg .pred injected_is; .reg .b32 injected_tid; mov.u32 injected_tid, %tid.x; \
          sub.u32 injected_tid, injected_tid, {first}; setp.lt.u32 injected_is, injected_tid, {count}; \
@@ -396,7 +396,7 @@ pub(super) fn by_threads(first: u32, count: u32, line: &str) -> String {
 }
 
 /// Only by the first 16 lanes.
-pub(super) fn by_half_a_warp(statement: &Statement<'_>) -> Vec<Edit> {
+pub(crate) fn by_half_a_warp(statement: &Statement<'_>) -> Vec<Edit> {
     statement.replace(format!(
         "{{ .reg .pred injected_is; .reg .b32 injected_lane; mov.u32 injected_lane, %laneid; \
          setp.lt.u32 injected_is, injected_lane, 16; @injected_is {} }}",
@@ -405,12 +405,12 @@ pub(super) fn by_half_a_warp(statement: &Statement<'_>) -> Vec<Edit> {
 }
 
 /// The guard in front of the opcode.
-pub(super) fn guard<'a>(statement: &Statement<'a>) -> &'a str {
+pub(crate) fn guard<'a>(statement: &Statement<'a>) -> &'a str {
     statement.text.split_once(statement.opcode).map_or("", |(guard, _)| guard)
 }
 
 /// Without its guard.
-pub(super) fn unguarded<'a>(statement: &Statement<'a>) -> &'a str {
+pub(crate) fn unguarded<'a>(statement: &Statement<'a>) -> &'a str {
     let at = statement.text.find(statement.opcode).unwrap_or_default();
     &statement.text[at..]
 }

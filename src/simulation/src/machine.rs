@@ -591,7 +591,11 @@ impl<'p> Machine<'p> {
     /// Runs until nothing moves any more.
     pub(crate) fn advance(&mut self) -> Advance {
         match self.go_on() {
-            Ok(advance) => advance,
+            Ok(Advance::Ended) => {
+                self.forgive_unwritten();
+                Advance::Ended
+            }
+            Ok(Advance::Waits) => Advance::Waits,
             Err(stop) => {
                 self.last = Some(stop);
                 Advance::Ended

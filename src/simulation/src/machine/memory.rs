@@ -562,6 +562,11 @@ impl Global {
         self.changes
     }
 
+    /// Whether something was stored, and all of that is known.
+    pub(crate) fn has_known_stores_only(&self) -> bool {
+        self.changes > 0 && self.buffers.iter().all(|buffer| buffer.lost.is_none())
+    }
+
     /// Whether something may be known of what a buffer holds, by an address in it.
     pub(crate) fn may_be_known(&self, address: u64) -> bool {
         self.at(address, 0).is_ok_and(|(_, _, buffer)| {

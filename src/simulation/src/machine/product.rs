@@ -30,6 +30,9 @@ use crate::provenance::{Cell, Factors, Space};
 /// Lanes of a CTA's Tensor Memory.
 const LANES: u32 = crate::isa::tensor_memory::TensorMemory::LANES;
 
+/// Lanes of a quarter, those of a warp.
+const QUARTER: u32 = LANES / 4;
+
 /// A multiply, all of whose operands are decoded.
 pub(super) struct Decoded<'a> {
     pub(super) multiply: &'a Multiply,
@@ -262,12 +265,17 @@ impl Product {
     fn read_scales(&self, cells: &Cells, (column, id): (u32, u32), lines: u32, part: u32) -> Elements {
         let count = self.scales.map_or(0, |scales| scales.count);
         let mut all = Elements { lost: vec![false; lines as usize], ..Elements::default() };
-        let first = part * (LANES / self.layout.parts());
+        let of_part = LANES / self.layout.parts();
+        let first = part * of_part;
         for (line, number) in (0..lines).flat_map(|line| (0..count).map(move |number| (line, number))) {
             let (lane, at, byte) = scale_vectors::cell(line, number, id, lines);
-            let cell = cells.get(first + lane, column + at);
-            all.lost[line as usize] |= cell.is_none();
-            all.codes.push(cell.unwrap_or_default() >> (byte * 8) & 0xFF);
+            let factor = |lane: u32| Some(cells.get(lane, column + at)? >> (byte * 8) & 0xFF);
+            // Each quarter of the lanes has all of them: no source says which quarter a row takes its own from.
+            let own = factor(first + lane);
+            let quarters = (lane % QUARTER..of_part).step_by(QUARTER as usize);
+            let are_equal = quarters.map(|lane| factor(first + lane)).all(|other| other == own);
+            all.lost[line as usize] |= own.is_none() || !are_equal;
+            all.codes.push(own.unwrap_or_default());
         }
         all
     }
@@ -354,32 +362,27 @@ impl Product {
         let count = count as usize;
         let mut values = vec![0; lanes.len() * count];
         let mut known = vec![false; values.len()];
-        let olds: Vec<_> = (0..count).map(|at| cells.column(self.d.1 + at as u32)).collect();
+        let of_d = self.d.1 as usize..self.d.1 as usize + count;
+        let known_before = cells.known(of_d.clone());
         let all = lanes.iter().fold(0_u128, |all, lane| all | 1 << lane);
-        let is_known = |(_, known): &(_, u128)| known & all == all;
+        let is_known = |known: &u128| known & all == all;
         // Mostly so: then nothing is asked element by element.
         let all_are_known = left_alone & all == 0
-            && (self.old == OldD::Zero || olds.iter().all(|old| old.as_ref().is_some_and(is_known)));
+            && (self.old == OldD::Zero || known_before.len() == count && known_before.iter().all(is_known));
         if all_are_known {
             known.fill(true);
-            let olds = olds.iter().flatten().filter(|_| self.old != OldD::Zero);
-            for (at, (old, _)) in olds.enumerate() {
-                for (value, lane) in values[at..].iter_mut().step_by(count).zip(&lanes) {
-                    *value = old[*lane as usize];
-                }
-            }
         }
-        let not_so = if all_are_known { 0..0 } else { 0..lanes.len() };
-        for (row, lane) in not_so.map(|row| (row, lanes[row])).filter(|(_, lane)| left_alone >> lane & 1 == 0)
-        {
-            let (values, known) = (&mut values[row * count..][..count], &mut known[row * count..][..count]);
+        let each = values.chunks_mut(count.max(1)).zip(known.chunks_mut(count.max(1))).zip(&lanes);
+        for ((values, known), lane) in each.filter(|(_, lane)| left_alone >> *lane & 1 == 0) {
             if self.old == OldD::Zero {
                 known.fill(true);
                 continue;
             }
-            for ((value, known), old) in values.iter_mut().zip(known).zip(&olds) {
-                if let Some((old, is_known)) = old {
-                    (*value, *known) = (old[lane as usize], is_known >> lane & 1 != 0);
+            let row = cells.row(*lane, of_d.clone());
+            values[..row.len()].copy_from_slice(row);
+            if !all_are_known {
+                for (known, before) in known.iter_mut().zip(known_before) {
+                    *known = before >> lane & 1 != 0;
                 }
             }
         }
@@ -387,7 +390,8 @@ impl Product {
         let b = Lines { matrix: of_b, lost: &lost_columns };
         spread::multiply(&self.arithmetic, (&a, &b), &mut values, &mut known, self.old);
         let mut by_column: Vec<(u128, u128)> =
-            olds.iter().map(|old| (0, old.map_or(0, |(_, known)| known & left_alone))).collect();
+            known_before.iter().map(|known| (0, known & left_alone)).collect();
+        by_column.resize(count, (0, 0));
         if known.iter().all(|known| *known) {
             for (column, _) in &mut by_column {
                 *column = all;
@@ -459,9 +463,12 @@ impl Decoded<'_> {
             return None;
         }
         let (granularity, column) = (Granularity::of_kind(self.multiply.kind), self.metadata?);
-        // Of a pair of columns, the selector says which one if one is enough.
+        // Of a pair of columns, the selector says which one if one is enough. No source says which pair an odd column is
+        // in, and what other selectors mean.
+        let selector = self.facts.selector.unwrap_or(0);
         let column = match granularity.bits_of_row(self.k) {
-            ..=32 => column / 2 * 2 + self.facts.selector.unwrap_or(0) % 2,
+            ..=32 if column % 2 != 0 || selector > 1 => return None,
+            ..=32 => column + selector,
             _ => column,
         };
         Some(Sparse { granularity, column })

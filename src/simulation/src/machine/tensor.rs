@@ -489,7 +489,7 @@ impl Machine<'_> {
         if shape == LdShape::S32x32b && !packed && row % 32 == 0 {
             if let Some((all, lost)) = cells.of_warp(row, columns[0] + register) {
                 for (value, cell) in value.iter_mut().zip(all) {
-                    *value = (*cell).into();
+                    *value = cell.into();
                 }
                 unknown = lost;
             }

@@ -21,10 +21,13 @@ use crate::isa::asynchrony;
 use crate::isa::datapath::{self, Organization};
 use crate::isa::element_types::ElementType;
 use crate::isa::mma_shapes;
+use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{CpShape, CtaGroup, WarpMulticast};
 use crate::program::{Address, Matrix, Multiply, Operand, windows};
 use crate::shadow::{Access, Pipelined, Via};
 
+/// What is said of a matrix that nothing wrote.
+const UNWRITTEN: &str = "a matrix is read where nothing was written";
 /// Bytes that lie together in every swizzling mode.
 const SIXTEEN: u32 = 16;
 
@@ -247,22 +250,24 @@ impl Machine<'_> {
     /// Writes a part of D, whose cells are not known before.
     fn put_part(&mut self, part: &Part) {
         let tensor = &mut self.ctas[part.cta as usize].tensor;
-        let count = part.known.len();
+        let (count, first, columns) = (part.known.len(), part.column as usize, tensor.sizes.columns);
         let lanes = part.lanes.iter().fold(0_u128, |all, lane| all | 1 << lane);
-        for (at, (known, kept)) in part.known.iter().enumerate() {
-            if known | kept == 0 {
+        let is_whole = part.known.iter().all(|(known, _)| *known == lanes);
+        for (values, lane) in part.values.chunks(count.max(1)).zip(&part.lanes) {
+            let row = tensor.cells.row_mut(*lane, first..first + count, columns);
+            if is_whole {
+                row.copy_from_slice(&values[..row.len()]);
                 continue;
             }
-            let column = part.column + at as u32;
-            let Some((values, all)) = tensor.cells.column_mut(column, tensor.sizes.columns) else { return };
-            *all |= known | kept;
-            let new = part.values[at..].iter().step_by(count).zip(&part.lanes);
-            if *known == lanes {
-                new.for_each(|(value, lane)| values[*lane as usize] = *value);
-                continue;
+            for ((cell, value), (known, _)) in row.iter_mut().zip(values).zip(&part.known) {
+                if known >> lane & 1 != 0 {
+                    *cell = *value;
+                }
             }
-            for (value, lane) in new.filter(|(_, lane)| known >> *lane & 1 != 0) {
-                values[*lane as usize] = *value;
+        }
+        for (column, (known, kept)) in (part.column..).zip(&part.known) {
+            if let Some(all) = tensor.cells.known_mut(column, columns) {
+                *all |= known | kept;
             }
         }
     }
@@ -296,12 +301,27 @@ impl Machine<'_> {
             let finding = Finding::new(
                 Code::SharedMemoryUninitialized,
                 operation.step,
-                "a matrix is read where nothing was written",
+                UNWRITTEN,
                 format!("nothing was written to some of {bytes} bytes at {name}"),
             )
             .about(around.map(|bytes| (bytes.start as u32, bytes.end as u32)));
             self.report(finding);
         }
+    }
+
+    /// The run is over: rows that nothing wrote are no fault if no store depends on them, as where a tile has more rows
+    /// than the matrix. Results that depend on them are not known.
+    pub(super) fn forgive_unwritten(&mut self) {
+        let is_complete = self.assumes.is_none() && self.stopped.is_none() && self.last.is_none();
+        if !is_complete || !self.global.has_known_stores_only() {
+            return;
+        }
+        let is_kept = |it: &Finding| it.code != Code::SharedMemoryUninitialized || it.message != UNWRITTEN;
+        let kept: Vec<bool> = self.findings.iter().map(is_kept).collect();
+        let mut of_shown = kept.iter();
+        self.shown.retain(|_| of_shown.next().is_none_or(|it| *it));
+        let mut of_findings = kept.iter();
+        self.findings.retain(|_| of_findings.next().is_none_or(|it| *it));
     }
 
     pub(super) fn copy_work(
@@ -433,15 +453,26 @@ impl Machine<'_> {
                 Where::Tensor(first, column)
             }
         };
+        // No source says what another lane of these means. The upper bits of that of scales may hold their id.
+        let mut is_aligned = true;
         let metadata = match multiply.metadata {
-            Some(address) => Some(self.tensor_address(strand, address, lane)?.0),
+            Some(address) => {
+                let (column, first) = self.tensor_address(strand, address, lane)?;
+                is_aligned &= first == d_lane;
+                Some(column)
+            }
             None => None,
         };
         let scales = match multiply.scales {
-            Some([first, second]) => Some([
-                self.tensor_address(strand, first, lane)?.0,
-                self.tensor_address(strand, second, lane)?.0,
-            ]),
+            Some(addresses) => {
+                let mut columns = [0; 2];
+                for (column, address) in columns.iter_mut().zip(addresses) {
+                    let (found, first) = self.tensor_address(strand, address, lane)?;
+                    is_aligned &= first % Sizes::LANES == 0;
+                    *column = found;
+                }
+                Some(columns)
+            }
             None => None,
         };
         let mask = multiply.zero_column_mask.map(|mask| self.value_at(strand, mask, lane));
@@ -477,7 +508,7 @@ impl Machine<'_> {
                 self.believes,
             )
         };
-        let product = decoded();
+        let product = decoded().filter(|_| is_aligned);
         // Where nothing is computed, the first one they have always.
         let columns_of_scales = match &product {
             Some(product) => product.scale_columns(),

@@ -24,6 +24,7 @@ mod proxy_fences;
 mod reductions;
 mod slices;
 mod tensor_forms;
+mod unread_rows;
 mod values;
 
 /// The repository.
