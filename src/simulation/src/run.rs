@@ -302,7 +302,7 @@ impl Kernel<'_> {
     /// Global memory and the parameters of a launch; and the buffers of its arguments.
     pub(super) fn memory(&self, launch: &Launch) -> (Global, Bytes, Vec<Placed>) {
         let mut global = launch.memory.global.clone();
-        global.forget_losses();
+        global.begin();
         for variable in &self.program.globals {
             if global.has_variable(variable.address) {
                 continue;

@@ -564,7 +564,9 @@ impl Global {
 
     /// Whether something was stored, and all of that is known.
     pub(crate) fn has_known_stores_only(&self) -> bool {
-        self.changes > 0 && self.buffers.iter().all(|buffer| buffer.lost.is_none())
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        let mut all = self.buffers.iter().flatten().chain(variables);
+        self.changes > 0 && all.all(|buffer| buffer.lost.is_none())
     }
 
     /// Whether something may be known of what a buffer holds, by an address in it.
@@ -685,8 +687,9 @@ impl Global {
         }
     }
 
-    /// What was stored by another kernel is no reason for what is not known now.
-    pub(crate) fn forget_losses(&mut self) {
+    /// A kernel starts: what others have stored is no reason for what is not known now.
+    pub(crate) fn begin(&mut self) {
+        self.changes = 0;
         let variables = self.variables.iter_mut().map(|(_, buffer)| buffer);
         for buffer in self.buffers.iter_mut().flatten().chain(variables) {
             buffer.lost = None;

@@ -11,11 +11,10 @@ impl Machine<'_> {
             let columns = cta.tensor.sizes.columns as usize;
             let mut tensor = vec![0; CtaState::LANES * columns];
             let mut tensor_known = vec![false; CtaState::LANES * columns];
-            for column in 0..columns {
-                let Some((values, known)) = cta.tensor.cells.column(column as u32) else { continue };
-                for (lane, value) in values.iter().enumerate() {
-                    if known >> lane & 1 != 0 {
-                        tensor[lane * columns + column] = *value;
+            for lane in 0..CtaState::LANES {
+                for column in 0..columns {
+                    if let Some(value) = cta.tensor.cells.get(lane as u32, column as u32) {
+                        tensor[lane * columns + column] = value;
                         tensor_known[lane * columns + column] = true;
                     }
                 }
