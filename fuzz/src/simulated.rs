@@ -9,13 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_check::{Options, Source, Unit, check};
 use ptx_simulation::launch::LaunchFile;
-use ptx_simulation::{Kernel, Settings, Verdict};
+use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, Verdict};
 
 pub(crate) mod body;
 mod list;
+mod orders;
 
 use body::{Body, Edit};
 pub use list::{BUGS, Bug};
+pub use orders::ORDERS;
 
 /// What became of a bug in one place.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub struct Tally {
     pub misnamed: Vec<String>,
     /// The modules with those bugs, by name, if they are kept.
     pub texts: Vec<(String, String)>,
+    /// In how many of those that were found another schedule than the first did.
+    pub later: usize,
     /// In how many places it changes nothing, as the run does not come there.
     pub idle: usize,
 }
@@ -58,14 +62,36 @@ pub struct Tally {
 /// All classes together.
 #[derive(Clone, Debug)]
 pub struct Tallies {
-    /// One for each of [`BUGS`].
+    /// The classes.
+    pub bugs: &'static [Bug],
+    /// One for each class.
     pub tallies: Vec<Tally>,
+    /// The same kernels without their launch, if that is asked for.
+    pub alone: Alone,
+    /// Whether all clusters of the grid run, under several schedules if the first shows nothing.
+    is_whole: bool,
 }
 
 impl Default for Tallies {
     fn default() -> Self {
-        Self { tallies: vec![Tally::default(); BUGS.len()] }
+        Self {
+            bugs: BUGS,
+            tallies: vec![Tally::default(); BUGS.len()],
+            alone: Alone::default(),
+            is_whole: false,
+        }
     }
+}
+
+/// What becomes of kernels without their launch.
+#[derive(Clone, Debug, Default)]
+pub struct Alone {
+    /// Those that are correct: by verdict, how many.
+    pub correct: BTreeMap<String, usize>,
+    /// Those with a bug that is found under the launch.
+    pub wrong: BTreeMap<String, usize>,
+    /// Correct kernels with findings, and wrong ones that are called clean.
+    pub differing: Vec<String>,
 }
 
 /// Which bugs are put where.
@@ -77,11 +103,26 @@ pub struct Choice<'a> {
     pub places: usize,
     /// Whether modules are kept in which what is reported first does not name the bug.
     pub keeps: bool,
+    /// Whether kernels are run without their launch, too.
+    pub alone: bool,
     /// Warp instructions after which a run ends, unless the kernel itself takes more than half of them.
     pub budget: u64,
 }
 
+/// Random schedules that are tried where the first one shows nothing.
+const SCHEDULES: u64 = 20;
+
 impl Tallies {
+    /// Nothing yet, of [`ORDERS`].
+    pub fn orders() -> Self {
+        Self {
+            bugs: ORDERS,
+            tallies: vec![Tally::default(); ORDERS.len()],
+            alone: Alone::default(),
+            is_whole: true,
+        }
+    }
+
     /// Puts the bugs into a kernel, one at a time, and runs it.
     ///
     /// # Errors
@@ -92,7 +133,16 @@ impl Tallies {
         let body = Body::new(&unit, name).ok_or("no such kernel")?;
         let own: BTreeSet<(&str, String)> = codes(source).into_iter().collect();
         let budget = choice.budget.max(2 * instructions(&unit, name, launch)?);
-        for (bug, tally) in BUGS.iter().zip(&mut self.tallies) {
+        let is_whole = self.is_whole;
+        let alone = &mut self.alone;
+        if choice.alone {
+            let verdict = verdict_alone(&unit, name, budget)?;
+            if verdict == Verdict::Findings {
+                alone.differing.push(format!("{} is correct", source.name()));
+            }
+            *alone.correct.entry(format!("{verdict:?}")).or_default() += 1;
+        }
+        for (bug, tally) in self.bugs.iter().zip(&mut self.tallies) {
             if !bug.name.contains(choice.class) {
                 continue;
             }
@@ -104,10 +154,22 @@ impl Tallies {
                 let text = changed(source, edits.clone());
                 let line = edits.iter().map(|(range, _)| range.start).min().unwrap_or_default();
                 let line = source.position(line as u32).line;
-                let trial = try_one(source, name, launch, (text.clone(), line), &own, budget)?;
+                let run = Run { launch, budget, is_whole, schedule: Schedule::Early };
+                let mut trial = try_one(source, name, &run, (text.clone(), line), &own)?;
+                let mut seeds = 0..if is_whole { SCHEDULES } else { 0 };
+                while trial.found.is_empty()
+                    && let Some(seed) = seeds.next()
+                {
+                    let run = Run { schedule: Schedule::Random(seed + 1), ..run };
+                    let other = try_one(source, name, &run, (text.clone(), line), &own)?;
+                    if !other.found.is_empty() {
+                        trial = other;
+                        tally.later += 1;
+                    }
+                }
                 if trial.found.is_empty() {
                     let probe = (changed(source, body::probes(&body, &edits)), line);
-                    let of_probe = try_one(source, name, launch, probe, &own, budget);
+                    let of_probe = try_one(source, name, &run, probe, &own);
                     if of_probe.is_ok_and(|it| it.verdict == Verdict::Clean) {
                         tally.idle += 1;
                         continue;
@@ -117,7 +179,7 @@ impl Tallies {
                 tally.placed += 1;
                 if choice.keeps && !trial.found.first().is_some_and(|first| bug.names.contains(first)) {
                     let words = bug.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-                    tally.texts.push((format!("{words}.{line}.{}", source.name()), text));
+                    tally.texts.push((format!("{words}.{line}.{}", source.name()), text.clone()));
                 }
                 tally.checked += usize::from(!trial.checked.is_empty());
                 let Some(first) = trial.found.first() else {
@@ -129,6 +191,14 @@ impl Tallies {
                     continue;
                 };
                 tally.found += 1;
+                if choice.alone {
+                    let changed = Source::new(source.name(), &*text).map_err(|error| error.to_string())?;
+                    let verdict = verdict_alone(&Unit::new(&changed), name, budget)?;
+                    if verdict == Verdict::Clean {
+                        alone.differing.push(format!("{}:{line} {}", source.name(), bug.name));
+                    }
+                    *alone.wrong.entry(format!("{verdict:?}")).or_default() += 1;
+                }
                 if bug.names.contains(first) {
                     tally.named += 1;
                 } else {
@@ -143,6 +213,13 @@ impl Tallies {
     /// Both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
+        for (verdict, count) in other.alone.correct {
+            *self.alone.correct.entry(verdict).or_default() += count;
+        }
+        for (verdict, count) in other.alone.wrong {
+            *self.alone.wrong.entry(verdict).or_default() += count;
+        }
+        self.alone.differing.extend(other.alone.differing);
         for (tally, more) in self.tallies.iter_mut().zip(other.tallies) {
             tally.placed += more.placed;
             tally.found += more.found;
@@ -152,6 +229,7 @@ impl Tallies {
                 *tally.first.entry(code).or_default() += count;
             }
             tally.idle += more.idle;
+            tally.later += more.later;
             tally.missed.extend(more.missed);
             tally.misnamed.extend(more.misnamed);
             tally.texts.extend(more.texts);
@@ -164,7 +242,7 @@ impl Tallies {
         let mut table = String::from(
             "bug                                      placed    found    named  by check  reported first\n",
         );
-        for (bug, tally) in BUGS.iter().zip(&self.tallies).filter(|(_, tally)| tally.placed > 0) {
+        for (bug, tally) in self.bugs.iter().zip(&self.tallies).filter(|(_, tally)| tally.placed > 0) {
             let first: Vec<String> =
                 tally.first.iter().map(|(code, count)| format!("{code} {count}")).collect();
             let share = |count: usize| 100.0 * count as f64 / tally.placed as f64;
@@ -208,6 +286,14 @@ pub fn instructions(unit: &Unit, kernel: &str, launch: &LaunchFile) -> Result<u6
     Ok(report.warp_instructions + 16 * report.operations)
 }
 
+/// What becomes of a kernel without a launch.
+fn verdict_alone(unit: &Unit, kernel: &str, budget: u64) -> Result<Verdict, String> {
+    let kernel = Kernel::new(unit, kernel).ok_or("no such kernel")?;
+    let settings = Settings { budget, ..Settings::default() };
+    let report = kernel.simulate_assumed(&LaunchFile::default(), &settings);
+    Ok(report.map_err(|error| error.to_string())?.verdict)
+}
+
 /// First some of many, the first and the last among them, and then the others, for where nothing comes to them.
 pub(crate) fn spread<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let count = all.len();
@@ -240,13 +326,35 @@ fn codes(source: &Source) -> Vec<(&'static str, String)> {
     report.diagnostics.iter().map(|it| (it.code.as_str(), it.message.clone())).collect()
 }
 
+/// How a kernel is run.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    launch: &'a LaunchFile,
+    budget: u64,
+    is_whole: bool,
+    schedule: Schedule,
+}
+
+impl Run<'_> {
+    fn of(&self, kernel: &Kernel<'_>) -> Result<KernelReport, String> {
+        let launch =
+            kernel.launch(self.launch, &mut |_| Ok(Vec::new())).map_err(|error| error.to_string())?;
+        let settings = Settings { budget: self.budget, schedule: self.schedule, ..Settings::default() };
+        let report = if self.is_whole {
+            kernel.simulate_all(&launch, &settings)
+        } else {
+            kernel.simulate(&launch, &settings)
+        };
+        report.map_err(|error| error.to_string())
+    }
+}
+
 fn try_one(
     source: &Source,
     kernel: &str,
-    launch: &LaunchFile,
+    run: &Run<'_>,
     (text, line): (String, u32),
     own: &BTreeSet<(&str, String)>,
-    budget: u64,
 ) -> Result<Trial, String> {
     let changed = Source::new(source.name(), text).map_err(|error| error.to_string())?;
     let checked = codes(&changed);
@@ -256,9 +364,7 @@ fn try_one(
         return Err(format!("line {line} is no PTX any more: {error:?}"));
     }
     let kernel = Kernel::new(&unit, kernel).ok_or("no such kernel")?;
-    let launch = kernel.launch(launch, &mut |_| Ok(Vec::new())).map_err(|error| error.to_string())?;
-    let settings = Settings { budget, ..Settings::default() };
-    let report = kernel.simulate(&launch, &settings).map_err(|error| error.to_string())?;
+    let report = run.of(&kernel)?;
     let mut found: Vec<&'static str> = Vec::new();
     for finding in &report.diagnostics {
         let code = finding.code.as_str();

@@ -12,7 +12,7 @@ pub struct Bug {
     /// The findings that name it.
     pub names: &'static [&'static str],
     /// Its places in one kernel, each with the edits that put it there.
-    inject: fn(&Body<'_>) -> Vec<Vec<Edit>>,
+    pub(super) inject: fn(&Body<'_>) -> Vec<Vec<Edit>>,
 }
 
 impl Bug {

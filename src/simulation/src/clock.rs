@@ -1,6 +1,7 @@
 //! Vector clocks: what an agent knows to have happened.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -18,6 +19,19 @@ pub(crate) struct Clock {
     /// What is known to be over because of the order of execution alone, without what it wrote to memory
     /// being seen. Empty while that is no more than the rest.
     executed: Vec<u32>,
+    /// What is known of other clusters of the grid.
+    others: Option<Arc<Others>>,
+}
+
+/// Clusters in order, each with how much is known of its agents.
+type Others = Vec<(u32, Arc<Vec<u32>>)>;
+
+/// What one cluster says to others.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    cluster: u32,
+    time: Arc<Vec<u32>>,
+    others: Option<Arc<Others>>,
 }
 
 impl Clock {
@@ -29,6 +43,36 @@ impl Clock {
     /// How much of what an agent wrote the async proxy sees.
     pub(crate) fn proxy_of(&self, agent: Agent) -> u32 {
         self.proxy.get(agent as usize).copied().unwrap_or(0)
+    }
+
+    /// How much is known of an agent of another cluster.
+    pub(crate) fn of_other(&self, cluster: u32, agent: Agent) -> u32 {
+        let known = self.others.as_ref().and_then(|it| {
+            let at = it.binary_search_by_key(&cluster, |(cluster, _)| *cluster).ok()?;
+            it[at].1.get(agent as usize).copied()
+        });
+        known.unwrap_or(0)
+    }
+
+    /// All that is known, for other clusters.
+    pub(crate) fn say(&self, cluster: u32) -> Said {
+        Said { cluster, time: Arc::new(self.time.clone()), others: self.others.clone() }
+    }
+
+    /// Learns what another cluster says. What it says of the own cluster is returned.
+    pub(crate) fn hear(&mut self, own: u32, said: &Said) -> Option<Arc<Vec<u32>>> {
+        let mut returned = None;
+        let others = said.others.as_deref().into_iter().flatten();
+        let all = others.map(|(cluster, time)| (*cluster, time)).chain([(said.cluster, &said.time)]);
+        for (cluster, time) in all {
+            if cluster == own {
+                join(&mut self.time, time);
+                returned = Some(Arc::clone(time));
+            } else if !self.others.as_ref().is_some_and(|it| knows(it, cluster, time)) {
+                learn(Arc::make_mut(self.others.get_or_insert_default()), cluster, time);
+            }
+        }
+        returned
     }
 
     /// Learns that an agent got so far.
@@ -60,6 +104,23 @@ impl Clock {
         join(&mut self.time, &other.time);
         join(&mut self.proxy, &other.proxy);
         join(&mut self.executed, &other.executed);
+        if let Some(others) = &other.others {
+            self.join_others(others);
+        }
+    }
+
+    fn join_others(&mut self, others: &Arc<Others>) {
+        match &mut self.others {
+            None => self.others = Some(Arc::clone(others)),
+            Some(known) if Arc::ptr_eq(known, others) => {}
+            Some(known) => {
+                for (cluster, time) in others.iter() {
+                    if !knows(known, *cluster, time) {
+                        learn(Arc::make_mut(known), *cluster, time);
+                    }
+                }
+            }
+        }
     }
 
     /// Learns that all is over that another one knows of, and nothing about memory.
@@ -93,6 +154,23 @@ impl Clock {
                 *now = seen;
             }
         }
+    }
+}
+
+/// Whether something is known already.
+fn knows(others: &Others, cluster: u32, time: &Arc<Vec<u32>>) -> bool {
+    let at = others.binary_search_by_key(&cluster, |(cluster, _)| *cluster);
+    at.is_ok_and(|at| {
+        let known = &others[at].1;
+        Arc::ptr_eq(known, time)
+            || known.len() >= time.len() && known.iter().zip(time.iter()).all(|(known, it)| known >= it)
+    })
+}
+
+fn learn(others: &mut Others, cluster: u32, time: &Arc<Vec<u32>>) {
+    match others.binary_search_by_key(&cluster, |(cluster, _)| *cluster) {
+        Ok(at) => join(Arc::make_mut(&mut others[at].1), time),
+        Err(at) => others.insert(at, (cluster, Arc::clone(time))),
     }
 }
 

@@ -360,14 +360,17 @@ impl<'k, 'u> Grid<'k, 'u> {
         } else {
             format!("{waiting} clusters wait in global memory, and none is left that could write there")
         };
+        let last = self.report.as_mut().and_then(|report| report.diagnostics.last_mut());
+        if let Some(finding) = last.filter(|it| it.code == Code::Deadlock) {
+            add_note(finding, &note);
+        }
+        // What else is wrong in those that wait is found already.
+        while let Some(Waiting { machine, index, .. }) = self.waiting.pop_front() {
+            self.add(machine.outcome(), index);
+        }
         if let Some(report) = &mut self.report {
-            if let Some(finding) = report.diagnostics.last_mut().filter(|it| it.code == Code::Deadlock) {
-                add_note(finding, &note);
-            }
-            report.clusters += self.waiting.len() as u32;
             report.verdict = verdict(&report.diagnostics, &report.reasons);
         }
-        self.waiting.clear();
     }
 
     /// Ends before the time.

@@ -326,7 +326,6 @@ pub(crate) struct Machine<'p> {
     global_pages: global_races::Pages,
     /// What the clusters know of each other, while this one runs and if there are several.
     between: Option<Box<Between>>,
-    known: global_races::Known,
     /// By question about a phase: whether who asks it asks again.
     asked_again: FxHashMap<u32, bool>,
     /// What tensor copies store, if the kernel has some.
@@ -441,7 +440,6 @@ impl<'p> Machine<'p> {
             is_one_of_several: conditions.is_one_of_several,
             global_pages: global_races::Pages::default(),
             between: None,
-            known: global_races::Known::default(),
             asked_again: FxHashMap::default(),
             stored: None,
             shape,
@@ -614,7 +612,6 @@ impl<'p> Machine<'p> {
         std::mem::swap(&mut self.granted, &mut common.next_cluster);
         std::mem::swap(&mut self.between, &mut common.between);
         self.trace_with(&mut common.trace);
-        self.know_own();
     }
 
     /// What became of it.

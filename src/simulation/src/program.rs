@@ -599,11 +599,13 @@ pub(crate) struct Strength {
 }
 
 /// Which threads take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// Those of the CTA.
     Cta,
-    /// Those of the cluster and more: all that run.
+    /// Those of the cluster.
+    Cluster,
+    /// Those of the GPU and more: all that run.
     Wide,
 }
 

@@ -47,10 +47,13 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
     /// Who takes part, if it is not weak.
     pub(crate) strong: Option<Scope>,
-    /// The CTA of whoever made it.
+    /// The cluster of whoever made it, and the CTA in it.
+    pub(crate) cluster: u32,
     pub(crate) cta: u32,
     /// Whether the bytes that are written are what stood there.
     pub(crate) keeps: bool,
+    /// Whether it was made earlier under another name, and compared with all before.
+    pub(crate) is_late: bool,
     /// What it does to Tensor Memory.
     pub(crate) does: Option<Pipelined>,
 }
@@ -66,6 +69,15 @@ pub(crate) struct Pipelined {
     pub(crate) follows: u64,
 }
 
+/// The scope that has two threads, each named by its cluster and the CTA in it.
+pub(crate) fn scope_of_both(one: (u32, u32), other: (u32, u32)) -> Scope {
+    match (one.0 == other.0, one.1 == other.1) {
+        (true, true) => Scope::Cta,
+        (true, false) => Scope::Cluster,
+        (false, _) => Scope::Wide,
+    }
+}
+
 impl Access {
     /// Whether it does not matter which of both comes first.
     fn agrees_with(&self, other: &Self) -> bool {
@@ -74,7 +86,10 @@ impl Access {
         }
         // Both are morally strong: neither happens while the other does.
         let is_strong = match (self.strong, other.strong) {
-            (Some(one), Some(two)) => self.cta == other.cta || one == Scope::Wide && two == Scope::Wide,
+            (Some(one), Some(two)) => {
+                let needed = scope_of_both((self.cluster, self.cta), (other.cluster, other.cta));
+                one >= needed && two >= needed
+            }
             (Some(_) | None, None) | (None, Some(_)) => false,
         };
         // Whoever writes what is there changes nothing for those who read it, or write it, too.
@@ -83,6 +98,9 @@ impl Access {
 
     /// Whether it happens before another one, of which `clock` says what it knows.
     fn is_before(&self, own: &mut Self, clock: &Clock) -> bool {
+        if self.cluster != own.cluster {
+            return clock.of_other(self.cluster, self.agent) >= self.tick;
+        }
         if clock.of(self.agent) >= self.tick {
             return true;
         }
@@ -113,11 +131,13 @@ impl Access {
     }
 
     /// Whether all that goes wrong with another one goes wrong with this one, which comes later. What leaves the bytes
-    /// as they are does not stand for what made them so.
+    /// as they are does not stand for what made them so. What is data does not stand for a flag: with flags in global
+    /// memory, only flags of other scopes conflict.
     fn covers(&self, other: &Self) -> bool {
         (self.writes || !other.writes)
             && (!self.keeps || !other.writes || other.keeps)
-            && (self.strong.is_none() || self.strong == other.strong && self.cta == other.cta)
+            && self.strong == other.strong
+            && (self.strong.is_none() || (self.cluster, self.cta) == (other.cluster, other.cta))
     }
 }
 
@@ -233,6 +253,13 @@ impl<'a> Visit<'a> {
         };
         let mut own = accesses[self.number as usize];
         let mut kept: SmallVec<[u32; 16]> = SmallVec::new();
+        if own.is_late {
+            if cell.reads != NONE {
+                kept.extend_from_slice(&sets[cell.reads as usize]);
+            }
+            kept.push(self.number);
+            return Cell { write: cell.write, reads: self.history.set(&kept) };
+        }
         if cell.reads != NONE {
             for number in &sets[cell.reads as usize] {
                 let other = &accesses[*number as usize];
@@ -259,7 +286,8 @@ impl<'a> Visit<'a> {
                 if !own.agrees_with(last) {
                     found(Conflict::Race(write));
                 }
-            } else if last.via == Via::Generic
+            } else if last.cluster == own.cluster
+                && last.via == Via::Generic
                 && own.via == Via::Async
                 && !own.writes
                 && clock.proxy_of(last.agent) < last.tick
@@ -268,7 +296,8 @@ impl<'a> Visit<'a> {
             }
             let is_covered = own.covers(last);
             let is_weakly_hidden = own.keeps && is_before && !is_covered;
-            if own.writes && own.strong.is_some() && (!is_before || !is_covered) || is_weakly_hidden {
+            let is_flag = own.strong.is_some() || last.strong.is_some();
+            if own.writes && is_flag && (!is_before || !is_covered) || is_weakly_hidden {
                 kept.push(write);
             }
         }
@@ -305,8 +334,10 @@ mod tests {
             via,
             writes,
             strong: None,
+            cluster: 0,
             cta: 0,
             keeps: false,
+            is_late: false,
             does: None,
         }
     }

@@ -90,6 +90,7 @@ fn simulate(arguments: &Arguments) -> Result<bool> {
         class: &arguments.class,
         places: if arguments.places == 0 { usize::MAX } else { arguments.places },
         keeps: arguments.write.is_some(),
+        alone: false,
         budget: 100_000,
     };
     let tallies = launches

@@ -3,6 +3,7 @@
 use super::memory::Read;
 use super::places::{Place, behind, words};
 use super::reduction::{Unit, combined};
+use super::unsynchronised::At;
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
 use crate::arithmetic::Lanes;
@@ -373,8 +374,7 @@ impl Machine<'_> {
             if access.strength.is_some() {
                 places.push(place);
             } else {
-                self.messages.forget(place);
-                self.forget_between(place);
+                self.forget_messages(place);
             }
             let mut differs = false;
             for (index, (value, unknown)) in values.iter().enumerate() {
@@ -393,16 +393,19 @@ impl Machine<'_> {
             }
             changed |= differs;
             let is_new = differs || access.strength.is_some();
+            let unsynchronised = &mut self.warps[strand.warp as usize].unsynchronised;
             match place {
                 Place::Shared { cta, offset } => {
                     if is_new { &mut shared } else { &mut kept }.push((cta, offset, total));
                     if is_new && access.strength.is_none() {
-                        let warp = &mut self.warps[strand.warp as usize];
-                        warp.unsynchronised.store(lane, (cta, offset, total), strand.step);
+                        unsynchronised.store(lane, At::Shared(cta, offset, total), strand.step);
                     }
                 }
                 Place::Global(address) => {
                     if is_new { &mut global } else { &mut global_kept }.push((address, total));
+                    if is_new && access.strength.is_none() {
+                        unsynchronised.store(lane, At::Global(address, total), strand.step);
+                    }
                 }
                 Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {}
             }
@@ -418,7 +421,7 @@ impl Machine<'_> {
             self.touch_global(strand, &global, (true, keeps, is_unknown), strong, active);
         }
         if let Some(strength) = access.strength {
-            self.tell(strand, &places, strength, false);
+            self.tell(strand, &places, strength, (false, active));
         }
         if changed {
             self.epoch += 1;
@@ -507,8 +510,11 @@ impl Machine<'_> {
             self.touch(strand, &shared, (true, false), Some(atomic.strength.scope), active);
         }
         self.touch_global(strand, &global, (true, false, false), Some(atomic.strength.scope), active);
-        self.hear(strand, &places, atomic.strength);
-        self.tell(strand, &places, atomic.strength, true);
+        // Whoever does not see what was there does not know who came first.
+        if !destinations.is_empty() {
+            self.hear(strand, &places, atomic.strength);
+        }
+        self.tell(strand, &places, atomic.strength, (true, active));
         for (destination, (value, unknown)) in destinations.iter().zip(&results) {
             self.set(strand, *destination, active, value, *unknown);
         }

@@ -267,7 +267,8 @@ impl Machine<'_> {
                     let Self { mbarriers, warps, .. } = self;
                     let arrived = mbarriers[number as usize].arrived_mut(is_elsewhere);
                     if is_in_scope {
-                        warps[warp].fences.tell(Scope::Wide, arrived);
+                        let scope = if is_elsewhere { Scope::Cluster } else { Scope::Cta };
+                        warps[warp].fences.tell(scope, arrived);
                     }
                     arrived.join_executed(&clock);
                 }

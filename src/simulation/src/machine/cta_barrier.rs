@@ -294,7 +294,7 @@ impl Machine<'_> {
             self.cluster.clock.join(&warp.clock);
             warp.clock.advance(warp.agent);
         } else {
-            warp.fences.tell(Scope::Wide, &mut self.cluster.clock);
+            warp.fences.tell(Scope::Cluster, &mut self.cluster.clock);
             self.cluster.clock.join_executed(&warp.clock);
             warp.clock.advance(warp.agent);
         }

@@ -1,28 +1,25 @@
 //! Races in global memory: accesses of threads, one of them a write, that nothing orders.
 //!
-//! Within a cluster the clocks of its warps say what is ordered, as in shared memory. Between clusters there is one
-//! clock for each cluster: what a thread of one releases, and a thread of another one acquires, orders all that
-//! happened in the first before all that happens in the second. So a race between clusters may be missed where
-//! threads of one cluster do not agree among themselves, and none is found that is not one.
+//! The clocks of warps say what is ordered, as in shared memory. What a thread of one cluster releases, and a thread of
+//! another one acquires, takes the clock of the first along.
 //!
-//! Flags, counters and locks are no data: where one of both accesses is strong, nothing is said. Nor is anything
-//! said of two writes if it is not known what they write: it may be the same.
-
-use std::collections::VecDeque;
+//! Flags, counters and locks are no data: where one of both accesses is strong, nothing is said. Where both are, each
+//! has to be in the scope of the other one. Nor is anything said of two writes if it is not known what they write: it may
+//! be the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::Machine;
 use super::operation::Operation;
-use super::places::Place;
+use super::order::Messages;
 use super::touched::Touched;
 use super::warp::Strand;
 use crate::Checks;
 use crate::clock::Clock;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
-use crate::program::{Scope, Strength, windows};
+use crate::program::{Scope, windows};
 use crate::shadow::{Access, Conflict, History, Shadow, Via, Visit};
 
 /// Bytes of a page.
@@ -71,17 +68,17 @@ impl Pages {
         let may_agree = one.writes && two.writes && [own, other].iter().any(|it| self.unknown.contains(it));
         // What a copy reduces is data, although each element is reduced by an atomic operation.
         let is_flag = |access: &Access| access.strong.is_some() && access.via != Via::Async;
-        !is_flag(one) && !is_flag(two) && !may_agree
+        is_flag(one) == is_flag(two) && !may_agree
     }
 }
 
-/// What clusters know of each other.
-#[derive(Debug, Default)]
+/// What clusters have in common.
+#[derive(Debug)]
 pub(crate) struct Between {
     pages: Pages,
     history: History,
-    /// By address: what the cluster knew that released something there.
-    messages: FxHashMap<u64, Clock>,
+    /// The messages beside values in global memory.
+    pub(super) messages: Messages,
     /// The bytes that were accessed, if these are noted.
     touched: Option<Touched>,
 }
@@ -92,7 +89,7 @@ impl Between {
         Self { touched: Some(Touched::default()), ..Self::default() }
     }
 
-    /// Whether a cluster has released something to others.
+    /// Whether a thread has released something to others.
     pub(crate) fn talks(&self) -> bool {
         !self.messages.is_empty()
     }
@@ -103,28 +100,20 @@ impl Between {
     }
 }
 
-/// What a cluster knows of others.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    clock: Clock,
-    /// What it will know at its next fence.
-    seen: Clock,
-    /// What it had released at its last fence.
-    published: Clock,
-    /// What copies have stored of which no thread that released something has known that it is over.
-    stores: VecDeque<Store>,
+impl Default for Between {
+    fn default() -> Self {
+        Self {
+            pages: Pages::default(),
+            history: History::default(),
+            messages: Messages::between(),
+            touched: None,
+        }
+    }
 }
 
-/// What a copy stores in global memory.
-#[derive(Debug)]
-struct Store {
-    access: Access,
-    pieces: Vec<Piece>,
-    is_unknown: bool,
-}
-
-/// Stores that are remembered: of those before nothing more is found.
-const MOST_STORES: usize = 64;
+/// Why flags race.
+pub(super) const NARROW: &str = "the scope of one of the two does not include the thread of the other one, so they are \
+                                 not atomic to each other";
 
 impl Machine<'_> {
     /// Threads access global memory. `keeps`: what they write is what was there.
@@ -170,7 +159,16 @@ impl Machine<'_> {
         }
     }
 
-    fn compare_global(&mut self, access: Access, clock: &Clock, pieces: &[Piece], is_unknown: bool) {
+    pub(super) fn compare_global(
+        &mut self,
+        access: Access,
+        clock: &Clock,
+        pieces: &[Piece],
+        is_unknown: bool,
+    ) {
+        if self.checks == Checks::None || pieces.is_empty() {
+            return;
+        }
         // Where an assumed launch has its buffers says nothing of where others have them.
         let variables = windows::VARIABLES..1 << windows::BITS;
         let is_looked_at = |(address, _): &&Piece| !self.is_assumed || variables.contains(address);
@@ -184,8 +182,7 @@ impl Machine<'_> {
         if merged.is_empty() {
             return;
         }
-        let (own_access, via) = (access, access.via);
-        let Self { global_pages, history, warps, between, known, shape, .. } = self;
+        let Self { global_pages, history, warps, between, shape, .. } = self;
         let mut found: Vec<(u32, u32, (u32, u32))> = Vec::new();
         if warps.len() > 1 {
             let mut visit = Visit::new(history, clock, access);
@@ -206,23 +203,17 @@ impl Machine<'_> {
                     touched.add(*piece, access.writes);
                 }
             }
-            let index = shape.index;
-            let access = Access { agent: index, tick: known.clock.of(index), cta: index, ..access };
-            let mut visit = Visit::new(history, &known.clock, access);
+            let mut visit = Visit::new(history, clock, access);
             pages.visit(&mut visit, &merged, is_unknown);
             let (own, conflicts) = (visit.number, visit.conflicts);
             for (conflict, at) in conflicts {
+                // Within the cluster they are found already.
                 if let Conflict::Race(other) = conflict
+                    && history.access(other).cluster != shape.index
                     && pages.is_race(history, (own, other))
                 {
                     others.push((*history.access(other), at));
                 }
-            }
-            if via == Via::Async && access.writes {
-                if known.stores.len() == MOST_STORES {
-                    known.stores.pop_front();
-                }
-                known.stores.push_back(Store { access: own_access, pieces: merged.clone(), is_unknown });
             }
         }
         for (own, other, at) in found {
@@ -255,99 +246,11 @@ impl Machine<'_> {
             "two accesses to the same bytes of global memory are not ordered",
             format!("{mine} of cluster {index} {} {place}, and nothing orders that", verb(own.writes)),
         )
-        // Between clusters, each is one agent.
-        .label(other.step, format!("with what cluster {} {} here", other.agent, verb(other.writes)));
+        .label(other.step, format!("with what cluster {} {} here", other.cluster, verb(other.writes)));
+        let finding = match (own.strong, other.strong) {
+            (Some(_), Some(_)) => finding.note(NARROW),
+            _ => finding,
+        };
         self.report(finding);
-    }
-
-    /// A thread of a warp has released something. What copies have stored before, and this thread does not know to be
-    /// over, is not released by it: it counts as stored later.
-    pub(super) fn defer_stores(&mut self, warp: u32) {
-        let Self { warps, known: Known { clock, stores, .. }, between, shape, .. } = self;
-        let Some(Between { pages, history, .. }) = between.as_deref_mut() else { return };
-        let knows = &warps[warp as usize].clock;
-        stores.retain(|Store { access, .. }| knows.of(access.agent) < access.tick);
-        let mut found: Vec<(Access, Access, (u32, u32))> = Vec::new();
-        for Store { access, pieces, is_unknown } in stores {
-            let index = shape.index;
-            let access = Access { agent: index, tick: clock.of(index), cta: index, ..*access };
-            let mut visit = Visit::new(history, clock, access);
-            pages.visit(&mut visit, pieces, *is_unknown);
-            let (own, conflicts) = (visit.number, visit.conflicts);
-            for (conflict, at) in conflicts {
-                if let Conflict::Race(other) = conflict
-                    && pages.is_race(history, (own, other))
-                {
-                    found.push((access, *history.access(other), at));
-                }
-            }
-        }
-        for (own, other, at) in found {
-            self.race_between(&own, &other, at);
-        }
-    }
-
-    /// A fence between threads of all clusters.
-    pub(super) fn fence_between(&mut self, strength: Strength) {
-        if self.between.is_none() || strength.scope != Scope::Wide {
-            return;
-        }
-        let Self { known: Known { clock, seen, published, .. }, shape, .. } = self;
-        if strength.acquires {
-            clock.join(seen);
-        }
-        if strength.releases {
-            published.join(clock);
-            clock.advance(shape.index);
-        }
-    }
-
-    /// Threads have read at these places, and not weakly.
-    pub(super) fn hear_between(&mut self, places: &[Place], strength: Strength) {
-        let Some(between) = self.between.as_deref().filter(|_| strength.scope == Scope::Wide) else { return };
-        for place in places {
-            let Place::Global(address) = place else { continue };
-            let Some(message) = between.messages.get(address) else { continue };
-            if strength.acquires {
-                self.known.clock.join(message);
-            } else {
-                self.known.seen.join(message);
-            }
-        }
-    }
-
-    /// Threads have written there, and not weakly; `adds` to what was there.
-    pub(super) fn tell_between(&mut self, places: &[Place], strength: Strength, adds: bool) {
-        let Self { between, known, shape, .. } = self;
-        let Some(between) = between.as_deref_mut().filter(|_| strength.scope == Scope::Wide) else { return };
-        let mut any = false;
-        for place in places {
-            let Place::Global(address) = place else { continue };
-            let said = if strength.releases { &known.clock } else { &known.published };
-            let message = between.messages.entry(*address).or_default();
-            if !adds {
-                *message = Clock::default();
-            }
-            message.join(said);
-            any = true;
-        }
-        if any && strength.releases {
-            known.clock.advance(shape.index);
-        }
-    }
-
-    /// A weak write replaces what was said.
-    pub(super) fn forget_between(&mut self, place: Place) {
-        if let (Some(between), Place::Global(address)) = (self.between.as_deref_mut(), place) {
-            between.messages.remove(&address);
-        }
-    }
-
-    /// The cluster begins, or goes on.
-    pub(super) fn know_own(&mut self) {
-        let index = self.shape.index;
-        if self.known.clock.of(index) == 0 {
-            self.known.clock.advance(index);
-        }
     }
 }

@@ -391,7 +391,7 @@ impl Machine<'_> {
             barrier.askers.push(asker);
         }
         if acquire.is_ordered {
-            warp.unsynchronised.acquire();
+            warp.unsynchronised.acquire(|agent| barrier.released.of(agent));
             warp.clock.join(&barrier.released);
         } else {
             warp.fences.hear(&barrier.released);
@@ -399,7 +399,10 @@ impl Machine<'_> {
             warp.clock.learn(barrier.agent, barrier.time(phase));
         }
         match (acquire.is_ordered, acquire.is_narrow) {
-            (true, false) => warp.clock.join(&barrier.released_elsewhere),
+            (true, false) => {
+                warp.unsynchronised.acquire(|agent| barrier.released_elsewhere.of(agent));
+                warp.clock.join(&barrier.released_elsewhere);
+            }
             (false, false) => {
                 warp.fences.hear(&barrier.released_elsewhere);
                 warp.clock.join_executed(&barrier.released_elsewhere);

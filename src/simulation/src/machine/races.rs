@@ -40,8 +40,10 @@ impl Machine<'_> {
             via,
             writes,
             strong: None,
+            cluster: self.shape.index,
             cta: warp.cta,
             keeps: false,
+            is_late: false,
             does: None,
         }
     }
@@ -57,8 +59,10 @@ impl Machine<'_> {
             via,
             writes,
             strong: None,
+            cluster: self.shape.index,
             cta: self.warps[operation.warp as usize].cta,
             keeps: false,
+            is_late: false,
             does: None,
         }
     }
@@ -148,7 +152,7 @@ impl Machine<'_> {
     }
 
     /// Looks for accesses that conflict with one.
-    fn compare(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
+    pub(super) fn compare(&mut self, access: Access, clock: &Clock, places: &[(u32, u32, u32)]) {
         if self.checks == Checks::None {
             return;
         }
@@ -205,6 +209,9 @@ impl Machine<'_> {
         };
         let mut finding = Finding::new(code, own.step, message, remark)
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
+        if code == Code::GlobalMemoryRace && own.strong.is_some() && other.strong.is_some() {
+            finding = finding.note(super::global_races::NARROW);
+        }
         if self.many.contains(&own.step) || self.many.contains(&other.step) {
             finding = finding.note(MANY);
         }

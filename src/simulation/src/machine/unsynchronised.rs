@@ -1,9 +1,10 @@
-//! What lanes of a warp store to shared memory before the lanes synchronise.
+//! What lanes of a warp store before the lanes synchronise.
 //!
-//! An arrival at an mbarrier releases what its own thread has done, and what other threads have done before they
-//! synchronised with it (PTX ISA, "Memory Consistency Model"). A warp has one clock for all its lanes. So where some
-//! lanes arrive, what the others have stored since they last synchronised is from then on an access of an agent of
-//! its own: the warp knows it, and those who acquire the arrival do not.
+//! An arrival at an mbarrier, or a flag, releases what its own thread has done, and what other threads have done before they
+//! synchronised with it (PTX ISA, "Memory Consistency Model"). A warp has one clock for all its lanes. So what a lane
+//! has stored since the lanes last synchronised gets a name when one of them releases something: an agent and a time,
+//! which the warp knows from then on. What the lane that stored releases has it, and what the others release has not.
+//! For these, it is an access of that agent.
 //!
 //! Lanes synchronise at `bar.warp.sync`, at barriers, and where they exchange values; the ISA says for
 //! `bar.warp.sync` and barriers only that memory is ordered, shipped kernels rely on the others, too. They do not at
@@ -25,8 +26,6 @@ const MOST: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(super) struct Unsynchronised {
     stores: Vec<Store>,
-    /// What arrivals of other lanes did not release.
-    withheld: SmallVec<[Withheld; 1]>,
     /// The lanes that last released all of it, if nothing was stored since.
     released_by: Option<u32>,
 }
@@ -34,33 +33,30 @@ pub(super) struct Unsynchronised {
 /// What a lane has stored.
 #[derive(Clone, Copy, Debug)]
 struct Store {
-    /// The CTA, the offset, and how many bytes.
-    place: (u32, u32, u32),
+    at: At,
     step: u32,
     /// The lanes that synchronised with the one that stored, and that one.
     known_to: u32,
-    /// Whether one of these has released it.
-    is_released: bool,
+    /// Its name, if something was released since.
+    name: Option<(Agent, u32)>,
     is_withheld: bool,
 }
 
-/// Stores that an arrival did not release.
-#[derive(Clone, Copy, Debug)]
-struct Withheld {
-    /// Lanes that know them.
-    known_to: u32,
-    agent: Agent,
-    /// The last thing that the agent did before, which others may know.
-    before: u32,
+/// Where something is stored, and how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum At {
+    /// In the shared memory of a CTA.
+    Shared(u32, u32, u32),
+    Global(u64, u32),
 }
 
 impl Unsynchronised {
     /// A lane stores.
-    pub(super) fn store(&mut self, lane: usize, place: (u32, u32, u32), step: u32) {
+    pub(super) fn store(&mut self, lane: usize, at: At, step: u32) {
         if self.stores.len() < MOST {
             let known_to = 1 << lane;
             self.released_by = None;
-            self.stores.push(Store { place, step, known_to, is_released: false, is_withheld: false });
+            self.stores.push(Store { at, step, known_to, name: None, is_withheld: false });
         }
     }
 
@@ -68,23 +64,20 @@ impl Unsynchronised {
     pub(super) fn synchronise(&mut self, lanes: u32, live: u32) {
         if live & !lanes == 0 {
             self.stores.clear();
-            self.withheld.clear();
             return;
         }
-        let stores = self.stores.iter_mut().map(|it| &mut it.known_to);
-        for known_to in stores.chain(self.withheld.iter_mut().map(|it| &mut it.known_to)) {
+        for Store { known_to, .. } in &mut self.stores {
             if *known_to & lanes != 0 {
                 *known_to |= lanes;
             }
         }
+        self.released_by = None;
     }
 
-    /// The warp acquires something: perhaps what its lanes have released before.
-    pub(super) fn acquire(&mut self) {
-        if !self.stores.is_empty() {
-            self.stores.retain(|store| !store.is_released);
-            self.withheld.retain(|it| self.stores.iter().any(|store| store.known_to & it.known_to != 0));
-        }
+    /// The warp acquires something: perhaps what its lanes have released before. `known` says how much of an agent it
+    /// contains.
+    pub(super) fn acquire(&mut self, known: impl Fn(Agent) -> u32) {
+        self.stores.retain(|store| store.name.is_none_or(|(agent, tick)| known(agent) < tick));
     }
 }
 
@@ -97,65 +90,100 @@ impl Machine<'_> {
 
     /// What an arrival of some lanes of a warp releases, if that is not all that the warp knows.
     pub(super) fn released_by(&mut self, strand: &Strand, lanes: u32) -> Option<Clock> {
-        let own = &mut self.warps[strand.warp as usize].unsynchronised;
-        // An instruction of a whole warp arrives lane by lane.
-        if own.stores.is_empty() || own.released_by == Some(lanes) {
+        let withheld = self.withheld_from(strand, lanes);
+        if withheld.is_empty() {
             return None;
         }
-        if own.withheld.is_empty() && own.stores.iter().all(|store| store.known_to & lanes != 0) {
-            own.stores.iter_mut().for_each(|store| store.is_released = true);
-            own.released_by = Some(lanes);
-            return None;
-        }
-        // Where all store the same, one is as good as the others.
-        let mut here = FxHashSet::default();
-        for store in own.stores.iter_mut().filter(|store| store.known_to & lanes != 0) {
-            store.is_released = true;
-            here.insert(store.place);
-        }
-        let mut fresh: Vec<Store> = Vec::new();
-        for store in own.stores.iter_mut().filter(|store| store.known_to & lanes == 0) {
-            if !store.is_withheld && !here.contains(&store.place) {
-                store.is_withheld = true;
-                fresh.push(*store);
-            }
-        }
-        if !fresh.is_empty() {
-            self.withhold(strand, &fresh);
-        }
-        let warp = &self.warps[strand.warp as usize];
-        let mut withheld =
-            warp.unsynchronised.withheld.iter().filter(|it| it.known_to & lanes == 0).peekable();
-        withheld.peek()?;
-        let mut clock = warp.clock.clone();
-        for Withheld { agent, before, .. } in withheld {
-            clock.forget(*agent, *before);
+        let mut clock = self.warps[strand.warp as usize].clock.clone();
+        for (agent, before) in withheld {
+            clock.forget(agent, before);
         }
         Some(clock)
     }
 
-    /// Stores are of an agent of its own from now on.
-    fn withhold(&mut self, strand: &Strand, stores: &[Store]) {
-        let known_to = stores.iter().fold(0, |all, store| all | store.known_to);
-        let known = self.lane_agents.get(&(strand.warp, known_to)).copied();
-        let (agent, before) = known.unwrap_or_else(|| (self.new_agent(), 0));
-        self.lane_agents.insert((strand.warp, known_to), (agent, before + 1));
-        self.arrivals_of_lanes.insert(agent, strand.step);
-        let warp = &mut self.warps[strand.warp as usize];
-        warp.clock.learn(agent, before + 1);
-        warp.unsynchronised.withheld.push(Withheld { known_to, agent, before });
-        for stores in stores.chunk_by(|one, other| one.step == other.step) {
-            let mask = stores.iter().fold(0, |all, store| all | store.known_to);
-            let access = Access {
-                agent,
-                tick: before + 1,
-                step: stores[0].step,
-                ..self.access_of(strand, Via::Generic, true, mask)
-            };
-            let places: Vec<(u32, u32, u32)> = stores.iter().map(|store| store.place).collect();
-            let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
-            self.visit(access, &clock, &places);
-            self.warps[strand.warp as usize].clock = clock;
+    /// What some lanes of a warp do not release: of each agent all behind a time.
+    pub(super) fn withheld_from(&mut self, strand: &Strand, lanes: u32) -> SmallVec<[(Agent, u32); 1]> {
+        let own = &self.warps[strand.warp as usize].unsynchronised;
+        // An instruction of a whole warp arrives lane by lane.
+        if own.stores.is_empty() || own.released_by == Some(lanes) {
+            return SmallVec::new();
         }
+        self.name_stores(strand.warp);
+        let own = &mut self.warps[strand.warp as usize].unsynchronised;
+        if own.stores.iter().all(|store| store.known_to & lanes != 0) {
+            own.released_by = Some(lanes);
+            return SmallVec::new();
+        }
+        // Where all store the same, one is as good as the others.
+        let known = own.stores.iter().filter(|store| store.known_to & lanes != 0);
+        let here: FxHashSet<(At, u32)> = known.map(|store| (store.at, store.step)).collect();
+        let mut fresh: Vec<Store> = Vec::new();
+        let mut withheld: SmallVec<[(Agent, u32); 1]> = SmallVec::new();
+        for store in own.stores.iter_mut().filter(|store| store.known_to & lanes == 0) {
+            if here.contains(&(store.at, store.step)) {
+                continue;
+            }
+            if !std::mem::replace(&mut store.is_withheld, true) {
+                fresh.push(*store);
+            }
+            if let Some((agent, tick)) = store.name {
+                match withheld.iter_mut().find(|(other, _)| *other == agent) {
+                    Some((_, before)) => *before = tick.saturating_sub(1).min(*before),
+                    None => withheld.push((agent, tick.saturating_sub(1))),
+                }
+            }
+        }
+        for stores in fresh.chunk_by(|one, other| (one.name, one.step) == (other.name, other.step)) {
+            self.withhold(strand, stores);
+        }
+        withheld
+    }
+
+    /// Gives names to what lanes have stored; those that the same lanes know have one together.
+    pub(super) fn name_stores(&mut self, warp: u32) {
+        /// More sets of lanes are not told apart.
+        const MOST_SETS: usize = 8;
+        let mut sets: SmallVec<[(u32, (Agent, u32)); 2]> = SmallVec::new();
+        let stores = &self.warps[warp as usize].unsynchronised.stores;
+        let unnamed = stores.iter().rposition(|store| store.name.is_some()).map_or(0, |last| last + 1);
+        for at in unnamed..stores.len() {
+            let known_to = self.warps[warp as usize].unsynchronised.stores[at].known_to;
+            let set = if sets.len() < MOST_SETS { known_to } else { 0 };
+            let known = sets.iter().find(|(other, _)| *other == known_to || *other == set);
+            let name = if let Some((_, name)) = known {
+                *name
+            } else {
+                let last = self.lane_agents.get(&(warp, set)).copied();
+                let (agent, before) = last.unwrap_or_else(|| (self.new_agent(), 0));
+                let name = (agent, before + 1);
+                self.lane_agents.insert((warp, set), name);
+                self.warps[warp as usize].clock.learn(agent, before + 1);
+                sets.push((set, name));
+                name
+            };
+            self.warps[warp as usize].unsynchronised.stores[at].name = Some(name);
+        }
+    }
+
+    /// An instruction's stores are of an agent of its own from now on.
+    fn withhold(&mut self, strand: &Strand, stores: &[Store]) {
+        let Some(Store { name: Some((agent, tick)), step, .. }) = stores.first().copied() else { return };
+        self.arrivals_of_lanes.insert(agent, strand.step);
+        let mask = stores.iter().fold(0, |all, store| all | store.known_to);
+        let access =
+            Access { agent, tick, step, is_late: true, ..self.access_of(strand, Via::Generic, true, mask) };
+        let clock = std::mem::take(&mut self.warps[strand.warp as usize].clock);
+        let (mut shared, mut global) = (Vec::new(), Vec::new());
+        for store in stores {
+            match store.at {
+                At::Shared(cta, start, bytes) => shared.push((cta, start, bytes)),
+                At::Global(address, bytes) => global.push((address, bytes)),
+            }
+        }
+        if !shared.is_empty() {
+            self.compare(access, &clock, &shared);
+        }
+        self.compare_global(access, &clock, &global, false);
+        self.warps[strand.warp as usize].clock = clock;
     }
 }

@@ -378,8 +378,8 @@ impl<'a> Lowering<'a> {
                 _ => None,
             }) {
                 Some(WrittenScope::Cta) => Scope::Cta,
-                Some(WrittenScope::Cluster | WrittenScope::Gpu | WrittenScope::Gl | WrittenScope::Sys)
-                | None => Scope::Wide,
+                Some(WrittenScope::Cluster) => Scope::Cluster,
+                Some(WrittenScope::Gpu | WrittenScope::Gl | WrittenScope::Sys) | None => Scope::Wide,
             },
             acquires: acquires(),
             releases: releases(),

@@ -5,6 +5,8 @@
 //! The small machine shares nothing with the simulator: it keeps sets of events instead of clocks.
 
 mod exhaustive;
+mod grid;
+mod lanes;
 mod program;
 
 use std::collections::BTreeMap;
@@ -113,6 +115,56 @@ fn compare(programs: u64) -> BTreeMap<Found, u64> {
         );
     }
     kinds
+}
+
+/// Programs of another kind.
+struct Kind<P> {
+    random: fn(&mut Random) -> P,
+    /// The same with something less.
+    smaller: fn(&P) -> Box<dyn Iterator<Item = P>>,
+    run: fn(&P, u64) -> Found,
+    enumerate: fn(&P) -> Option<Found>,
+    text: fn(&P) -> String,
+}
+
+/// Runs that many programs of a kind; how many of each verdict there were.
+fn compare_kind<P: std::fmt::Debug>(kind: &Kind<P>, programs: u64) -> BTreeMap<Found, u64> {
+    let mut kinds = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for seed in 1..=programs {
+        let program = (kind.random)(&mut Random::new(seed));
+        let Some(truth) = (kind.enumerate)(&program) else { continue };
+        *kinds.entry(truth).or_insert(0) += 1;
+        if (kind.run)(&program, seed) != truth {
+            wrong.push((seed, program));
+        }
+    }
+    let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();
+    let Some((seed, mut small)) = wrong.into_iter().next() else { return kinds };
+    let differs = |it: &P| (kind.enumerate)(it).filter(|truth| *truth != (kind.run)(it, seed));
+    while let Some(smaller) = (kind.smaller)(&small).find(|it| differs(it).is_some()) {
+        small = smaller;
+    }
+    panic!(
+        "{} of {programs} programs: {:?}\nall interleavings: {:?}\nthe run ({:?}): {:?}\n{small:#?}\n{}",
+        seeds.len(),
+        &seeds[..seeds.len().min(20)],
+        (kind.enumerate)(&small),
+        schedule(seed),
+        (kind.run)(&small, seed),
+        (kind.text)(&small)
+    );
+}
+
+/// Clean programs, deadlocks and races have to be among them.
+fn check_some(kinds: &BTreeMap<Found, u64>, programs: u64) {
+    let count = |is: fn(&Found) -> bool| -> u64 {
+        kinds.iter().filter(|(found, _)| is(found)).map(|(_, count)| count).sum()
+    };
+    assert!(count(|_| true) * 10 > programs * 9, "{kinds:?}");
+    for is in [|it: &Found| *it == Found::default(), |it: &Found| it.deadlock, |it: &Found| it.race] {
+        assert!(count(is) * 50 > programs, "{kinds:?}");
+    }
 }
 
 /// Each kind of verdict has to have its programs, or nothing is shown.
