@@ -64,7 +64,8 @@ class ByteView:
         dtype: Optional[str] = None
         array: Any
         if isinstance(value, np.ndarray):
-            array = value
+            # Of matrices and masked arrays, the numbers.
+            array = np.asarray(value)
         elif type(value).__module__.partition(".")[0] == "torch":
             array, dtype = _of_torch(value)
         elif hasattr(value, "__array_interface__"):

@@ -121,11 +121,16 @@ class CheckReport(Sequence[Finding]):
         return f"<CheckReport: {len(self)} findings>"
 
 
+def _is_path(text: str) -> bool:
+    """Whether a text names a file, and is no source itself."""
+    return "\n" not in text and "{" not in text and (os.path.splitext(text)[1] != "" or os.path.exists(text))
+
+
 def read(
     source: Union[str, bytes, os.PathLike[str]], name: Optional[str] = None, module: int = 0
 ) -> tuple[str, str]:
     """The name and the text of what is given: a path, or PTX itself."""
-    if isinstance(source, os.PathLike) or isinstance(source, str) and "\n" not in source and "{" not in source:
+    if isinstance(source, os.PathLike) or isinstance(source, str) and _is_path(source):
         path = os.fspath(source)
         try:
             with open(path, "rb") as file:
@@ -133,6 +138,8 @@ def read(
         except OSError as error:
             raise _core.CheckError(f"cannot read `{path}`: {error.strerror}") from None
     if isinstance(source, str):
+        if module:
+            raise _core.CheckError(f"a text is one module, and there is no number {module}")
         return name or "<ptx>", source
     if isinstance(source, (bytes, bytearray, memoryview)):
         return name or "<ptx>", ptx_of(bytes(source), name or "<ptx>", module)
@@ -166,5 +173,10 @@ def check(
         ValueError: There is no such target, version or rule.
     """
     path, text = read(source, name)
-    chosen = None if select is None else list(select)
-    return CheckReport(path, _core.Report(path, text, list(targets), version, chosen, list(ignore)))
+    chosen = None if select is None else _words(select)
+    return CheckReport(path, _core.Report(path, text, _words(targets), version, chosen, _words(ignore)))
+
+
+def _words(given: Union[str, Iterable[str]]) -> list[str]:
+    """A word alone is meant as one, not as its letters."""
+    return [given] if isinstance(given, str) else list(given)

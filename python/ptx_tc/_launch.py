@@ -46,6 +46,41 @@ class Parameter:
     words: tuple[Word, ...]
 
 
+def _number(value: Any, what: str, most: int = 2**63 - 1, least: int = 0) -> int:
+    """An integer in a range."""
+    import operator
+
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise LaunchError(f"`{what}` is an integer, not {value!r}") from None
+    if not least <= number <= most:
+        raise LaunchError(f"`{what}` is an integer from {least} to {most}, not {number}")
+    return number
+
+
+def _clusters(given: Any) -> Optional[tuple[int, int]]:
+    """The first cluster, and the one after the last."""
+    if given is None:
+        return None
+    if isinstance(given, range):
+        if given.step != 1:
+            raise LaunchError(f"`clusters` is a range without gaps, not {given!r}: launch once for each part")
+        first, end = given.start, given.stop
+    elif hasattr(given, "__index__"):
+        first = _number(given, "clusters", 2**32 - 2)
+        end = first + 1
+    else:
+        try:
+            first, end = given
+        except (TypeError, ValueError):
+            raise LaunchError(f"`clusters` is a number, a range, or a pair of first and end, not {given!r}") from None
+    first, end = _number(first, "clusters", 2**32 - 1), _number(end, "clusters", 2**32 - 1)
+    if first >= end:
+        raise LaunchError(f"`clusters` is empty: {given!r}")
+    return first, end
+
+
 class ObjectCode:
     """A module of PTX."""
 
@@ -296,9 +331,14 @@ class DeviceArray:
         try:
             dtype = np.dtype(self.dtype)
         except TypeError:
-            import ml_dtypes
+            try:
+                import ml_dtypes
 
-            dtype = np.dtype(getattr(ml_dtypes, self.dtype))
+                dtype = np.dtype(getattr(ml_dtypes, self.dtype))
+            except (ImportError, AttributeError):
+                raise LaunchError(
+                    f"numpy has no type {self.dtype}: copy to an array of your own by `copy_to`"
+                ) from None
         array = np.zeros(self.shape, dtype=dtype)
         self.copy_to(array)
         return array
@@ -371,7 +411,8 @@ class _Arguments:
                     return known.address + start - first, view.form, name
                 if start < last and first < end:
                     raise LaunchError(
-                        "two arrays share a part of their memory: pass the larger one first, or copies"
+                        "two arrays share a part of their memory, and none has all of the other: pass copies, or the array "
+                        "that both are parts of"
                     )
             buffer = _Buffer(view, view.bytes, False)
             form = view.form
@@ -392,9 +433,14 @@ class _Arguments:
                 "memory, or say `element=`"
             )
         element = value.element or _ELEMENTS.get(dtype, "u8")
-        dims = list(reversed(value.shape if value.shape is not None else shape))
+        for what, word in (("element", element), ("swizzle", value.swizzle), ("interleave", value.interleave)):
+            if not isinstance(word, str):
+                raise LaunchError(f"`{what}` of a tensor map is a word, not {word!r}")
+        extents = value.shape if value.shape is not None else shape
+        dims = [_number(it, "shape", 2**32 - 1) for it in reversed(extents)]
+        box = [_number(it, "box", 2**32 - 1) for it in reversed(value.box)]
         if value.strides is not None:
-            strides = list(reversed(value.strides))
+            strides = [_number(it, "strides") for it in reversed(value.strides)]
         else:
             strides, bits = [], _element_bits(element)
             for dim in dims[:-1]:
@@ -407,8 +453,12 @@ class _Arguments:
             "base": address,
             "dims": dims,
             "strides": strides,
-            "box_dims": list(reversed(value.box)),
-            "element_strides": [1] * len(dims) if steps is None else list(reversed(steps)),
+            "box_dims": box,
+            "element_strides": (
+                [1] * len(dims)
+                if steps is None
+                else [_number(it, "element_strides", 2**32 - 1) for it in reversed(steps)]
+            ),
             "swizzle": value.swizzle,
             "interleave": value.interleave,
             "fill": value.fill,
@@ -435,6 +485,8 @@ class _Arguments:
         if value is None:
             return "address", 0, None, None
         if isinstance(value, (bool, int)):
+            if not -(2**63) <= value < 2**64:
+                raise LaunchError("the integer does not fit 64 bits")
             return int(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
@@ -456,17 +508,26 @@ class _Arguments:
         kind, declared = value.dtype.kind, parameter.type if parameter else ""
         if kind in "iub":
             return int(value)
-        if kind == "f" and declared in ("f32", "f64"):
+        # Types of `ml_dtypes` are of no kind that numpy knows.
+        is_float = kind == "f" or "float" in value.dtype.name
+        if not is_float or parameter is None:
+            raise LaunchError(f"a {value.dtype} is no number that can be passed")
+        if declared in ("f32", "f64"):
             return float(value)
-        if kind == "c" or parameter is None or value.dtype.itemsize != parameter.bytes:
-            size = parameter.bytes if parameter else 0
-            raise LaunchError(f"a {value.dtype} has {value.dtype.itemsize} bytes, but the parameter has {size}")
+        if not declared.startswith(("b", "f")):
+            raise LaunchError(f"a {value.dtype} is given, but the parameter is `.{declared}`: pass an integer, or `value.tobytes()`")
+        if value.dtype.itemsize != parameter.bytes:
+            raise LaunchError(
+                f"a {value.dtype} has {value.dtype.itemsize} bytes, but the parameter has {parameter.bytes}"
+            )
         return value.tobytes()
 
     def struct(self, struct: Struct, name: str) -> list[tuple[int, int, Any]]:
         """The fields of a struct: first byte, bytes, value."""
         end, fields = 0, []
         for number, (offset, value) in enumerate(struct.fields):
+            if offset is not None:
+                offset = _number(offset, f"field {number}: the offset", 2**31)
             if isinstance(value, bool) or isinstance(value, (int, float)) and not hasattr(value, "dtype"):
                 raise LaunchError(
                     f"field {number}: {value!r} does not say how many bytes it has: write `numpy.int32({value!r})` or another type"
@@ -529,7 +590,10 @@ class Device:
         import numpy as np
 
         kind = np.dtype(dtype)
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        if kind.hasobject or kind.byteorder == ">":
+            raise LaunchError(f"a device has no arrays of {kind!r}")
+        given = (shape,) if isinstance(shape, int) else tuple(shape)
+        sizes = tuple(_number(it, "shape") for it in given)
         size = kind.itemsize
         for it in sizes:
             size *= it
@@ -578,23 +642,33 @@ class Device:
             LaunchError: It cannot be launched like this. What is wrong with the kernel is in the run.
         """
         del stream
-        if isinstance(clusters, range):
-            clusters = clusters.start, clusters.stop
-        elif isinstance(clusters, int):
-            clusters = clusters, clusters + 1
+        if not isinstance(config, LaunchConfig):
+            raise LaunchError(f"the first argument is a LaunchConfig, not a {type(config).__name__}")
+        if not isinstance(kernel, Kernel):
+            raise LaunchError(f"the second argument is a Kernel, not a {type(kernel).__name__}: `code.get_kernel(name)`")
+        for name, value in (("schedule", schedule), ("numbers", numbers), ("checks", checks)):
+            if not isinstance(value, str):
+                raise LaunchError(f"`{name}` is a word, not {value!r}")
         settings = {
             **config._sizes(),
             "schedule": schedule,
-            "seed": seed,
-            "runs": runs,
-            "strict": strict,
+            "seed": _number(seed, "seed"),
+            "runs": _number(runs, "runs"),
+            "strict": bool(strict),
             "checks": checks,
-            "records": record,
-            "clusters": clusters,
-            "budget": budget,
+            "records": bool(record),
+            "clusters": _clusters(clusters),
+            "budget": None if budget is None else _number(budget, "budget"),
             "numbers": numbers,
         }
         parameters = kernel.parameters
+        if names is not None and not isinstance(names, Mapping):
+            raise LaunchError(f"`names` is a dictionary from parameters to names, not {names!r}")
+        strangers = set(names or {}) - {it.name for it in parameters}
+        if strangers:
+            raise LaunchError(
+                f"`names`: `{kernel.name}` has no parameter `{min(strangers)}`; it has {', '.join(it.name for it in parameters)}"
+            )
         if len(args) != len(parameters):
             wanted = ", ".join(it.name for it in parameters)
             raise LaunchError(
@@ -623,7 +697,10 @@ def _back(core: _core.Device, buffer: _Buffer) -> _Unknown:
         bits = NARROW[view.dtype]
         ranges = [(first * 8 // bits, -(-last * 8 // bits)) for first, last in ranges]
         return _Unknown(view.start, int(view.bytes.size), ranges)
-    if view.writable:
+    if not core.is_written(buffer.address):
+        # Others may read the array meanwhile.
+        ranges = []
+    elif view.writable:
         ranges = core.read_written(buffer.address, view.bytes)
     else:
         copy = view.bytes.copy()
@@ -635,6 +712,16 @@ def _back(core: _core.Device, buffer: _Buffer) -> _Unknown:
 
 _READ_ONLY = "the kernel writes to an array that is read-only: pass a copy of it"
 _device: Optional[Device] = None
+
+
+def _forget_device() -> None:
+    global _device
+    _device = None
+
+
+# A launch in another thread may hold the device when the process is forked: nobody ends it in the child.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_device)
 
 
 def default_device() -> Device:
@@ -653,4 +740,6 @@ def launch(
     **options: Any,
 ) -> Run:
     """Runs a kernel on a device, the one of the process if none is named; see `Device.launch`."""
+    if device is not None and not isinstance(device, Device):
+        raise LaunchError(f"`device` is a Device, not a {type(device).__name__}")
     return (device or default_device()).launch(config, kernel, *args, **options)

@@ -8,6 +8,8 @@ from . import _core
 def ptx_of(data: bytes, name: str, module: int = 0) -> str:
     """The PTX that bytes are or hold; of several modules, one."""
     if b"\0" not in data[:4096]:
+        if module:
+            raise _core.CheckError(f"`{name}` is one module, and there is no number {module}")
         try:
             return data.decode()
         except UnicodeDecodeError:

@@ -149,6 +149,11 @@ class Run:
         from ._arrays import ByteView
 
         view = ByteView.of(array)
+        is_own = any(
+            it.start <= view.start and view.start + view.bytes.size <= it.start + it.length for it in self._unknown
+        )
+        if not is_own:
+            raise _core.LaunchError("the array was no argument of this launch")
         mask = np.ones(view.bytes.size, dtype=np.bool_)
         for it in self._unknown:
             for first, last in it.ranges:
@@ -169,6 +174,8 @@ class Run:
             LaunchError: There is no such array or element.
         """
         value: Optional[str] = None
+        if not isinstance(element, str):
+            raise _core.LaunchError(f"an element is named like `c[17, 3]`, not {element!r}")
         name, _, index = element.strip().rstrip("]").partition("[")
         if name in self._names and index:
             try:
@@ -181,9 +188,16 @@ class Run:
     def _state(self, cta: Any, until: Any) -> tuple[bytes, list[tuple[int, int]], bytes, bytes]:
         index = (cta,) if isinstance(cta, int) else tuple(cta)
         x, y, z = (*index, 0, 0)[:3]
+        if any(not isinstance(it, int) or not 0 <= it < 2**32 for it in (x, y, z)):
+            raise IndexError(f"the grid has no CTA {cta!r}")
         line: Optional[int] = None
         if until is not None:
-            line = int(str(until).rpartition(":")[2])
+            try:
+                line = int(str(until).rpartition(":")[2])
+            except ValueError:
+                raise _core.LaunchError(f"`until` is a line of the PTX, such as `\"gemm.ptx:120\"`, not {until!r}") from None
+            if not 1 <= line < 2**32:
+                raise _core.LaunchError(f"`until` is a line of the PTX, from 1, not {line}")
         return self._core.state((x, y, z), line)
 
     def shared(

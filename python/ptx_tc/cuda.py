@@ -82,7 +82,8 @@ def compile(
     Raises:
         CompileError: The compiler refuses the source, or none is installed.
     """
-    is_path = isinstance(source, os.PathLike) or "\n" not in source and "{" not in source
+    suffixes = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
+    is_path = isinstance(source, os.PathLike) or "\n" not in source and source.endswith(suffixes)
     if is_path:
         path = os.fspath(source)
         try:

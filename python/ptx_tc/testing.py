@@ -63,8 +63,12 @@ def tolerance(a: Any, b: Any, *, kind: str = "f16") -> NDArray[np.float64]:
     is_whole = bool((x == np.rint(x)).all() and (y == np.rint(y)).all())
     if kind == "i8" or is_whole and float(total.max(initial=0)) < 2.0**24:
         return np.zeros_like(total)
+    # The multiply cuts operands in f32 to the 10 bits of tf32.
+    cut = 0.0
+    if kind == "tf32" and any(bool((it.astype(np.float32).view(np.uint32) & 0x1FFF).any()) for it in (x, y)):
+        cut = 2.0**-9
     factor = 2.0 if kind in ("mxf4", "mxf4nvf4") else (products + 1) / 4 + 1
-    bound: NDArray[np.float64] = steps * factor * 2.0**-23 * total
+    bound: NDArray[np.float64] = (steps * factor * 2.0**-23 + cut) * total
     return bound
 
 
@@ -100,10 +104,14 @@ def assert_matches(
     __tracebackhide__ = True
     import numpy as np
 
+    if kind not in PRODUCTS:
+        raise ValueError(f"`{kind}` is no kind of a multiply; there are {', '.join(PRODUCTS)}")
     wanted, made = _double(reference), _double(result)
     if wanted.shape != made.shape:
         raise AssertionError(f"the result has the shape {made.shape}, and the reference {wanted.shape}")
     if operands is not None:
+        if len(operands) != 2:
+            raise ValueError("`operands` are two matrices, A (M x K) and B (K x N)")
         allowed = tolerance(*operands, kind=kind).reshape(wanted.shape)
     elif k is not None:
         products = PRODUCTS[kind]

@@ -14,7 +14,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 from ._arrays import ByteView, is_array
 from ._core import LaunchError
-from ._launch import Device, Kernel, LaunchConfig, ObjectCode, TensorMap, launch
+from ._launch import Device, DeviceArray, Kernel, LaunchConfig, ObjectCode, TensorMap, launch
 from ._run import Run
 
 #: The target that is compiled for if nothing is said.
@@ -62,6 +62,12 @@ class Tensor:
 
     def __init__(self, array: Any) -> None:
         self.array = array
+        self._offset = 0
+        if isinstance(array, DeviceArray):
+            self.shape = list(array.shape)
+            self.dtype = _Dtype(array.dtype, array.itemsize)
+            self.nbytes = array.nbytes
+            return
         view = ByteView.of(array)
         self.shape = list(view.shape)
         self.dtype = _Dtype(view.dtype, view.itemsize)
@@ -315,6 +321,9 @@ def _flatten(name: str, ty: Any, value: Any, descriptors: Iterator[Any], flat: l
         return
     if isinstance(value, Tensor):
         value = value.array
+    if isinstance(value, DeviceArray):
+        flat.append((name, value))
+        return
     if str(ty).startswith("*") or is_array(value):
         flat.append((name, value))
     elif ty in ("fp16", "bf16"):
@@ -393,8 +402,11 @@ def specialize(kernel: Any, grid: Any, *args: Any, arch: str = ARCH, **meta: Any
         The kernel, a value for each of its parameters in Python, and the grid.
     """
     kernel, meta = _plain(kernel, meta)
-    wrapped = [tensor(it) if is_array(it) else it for it in args]
-    options = {name: tensor(it) if is_array(it) else it for name, it in meta.items()}
+    def given(value: Any) -> Any:
+        return tensor(value) if isinstance(value, DeviceArray) or is_array(value) else value
+
+    wrapped = [given(it) for it in args]
+    options = {name: given(it) for name, it in meta.items()}
     with _active(arch) as driver:
         try:
             compiled = kernel.run(*wrapped, grid=grid, warmup=True, **options)

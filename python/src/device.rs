@@ -119,6 +119,11 @@ impl Device {
         Ok(unknown.into_iter().map(|range| (range.start, range.end)).collect())
     }
 
+    /// Whether a kernel has written to the buffer at an address.
+    fn is_written(&self, address: u64) -> bool {
+        self.inner.is_written(address)
+    }
+
     /// The same for what kernels have written: where none wrote, the array may be left as it is.
     fn read_written(
         &self,

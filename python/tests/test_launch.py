@@ -399,3 +399,143 @@ def test_clusters(scale) -> None:
     assert run.statistics.clusters == 4
     run = launch(LaunchConfig(grid=4, block=32, cluster=2), scale, data, 1.0, 0, clusters=range(1, 3))
     assert run.statistics.clusters == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"clusters": range(0, 4, 2)}, "without gaps"),
+        ({"clusters": (3, 1)}, "is empty"),
+        ({"clusters": "all"}, "a number, a range, or a pair"),
+        ({"seed": -1}, "`seed` is an integer from 0"),
+        ({"runs": "many"}, "`runs` is an integer, not 'many'"),
+        ({"budget": -1}, "`budget` is an integer from 0"),
+        ({"schedule": None}, "`schedule` is a word"),
+        ({"numbers": "float"}, "`numbers` is `exact` or `measured`"),
+        ({"checks": "some"}, "`checks` is `all` or `none`"),
+        ({"names": {"x": "y"}}, "no parameter `x`"),
+        ({"names": "x"}, "is a dictionary"),
+        ({"device": 3}, "is a Device"),
+    ],
+)
+def test_impossible_options_are_refused(scale, options, why) -> None:
+    with pytest.raises(LaunchError, match=why):
+        launch(LaunchConfig(4, 32), scale, np.ones(4, np.float32), 1.0, 4, **options)
+
+
+def test_what_is_launched_has_to_be_a_kernel(scale) -> None:
+    with pytest.raises(LaunchError, match="LaunchConfig, not a NoneType"):
+        launch(None, scale)  # type: ignore[arg-type]
+    with pytest.raises(LaunchError, match="Kernel, not a ObjectCode"):
+        launch(ONE, ObjectCode.from_ptx(SCALE))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (np.float32(1), "a float32 is given, but the parameter is `.u32`"),
+        (np.str_("a"), "no number that can be passed"),
+        (np.void(b"abcd"), "no number that can be passed"),
+        (np.datetime64("now"), "no number that can be passed"),
+        (np.complex64(1), "no number that can be passed"),
+        (10**400, "does not fit 64 bits"),
+    ],
+)
+def test_scalars_of_other_types_are_refused(scale, value, why) -> None:
+    with pytest.raises(LaunchError, match=why):
+        launch(ONE, scale, np.ones(4, np.float32), 1.0, value)
+    with pytest.raises(LaunchError, match="1e300 does not fit an f32"):
+        launch(ONE, scale, np.ones(4, np.float32), 1e300, 1)
+
+
+ADD = HEAD + """
+.visible .entry add(.param .u64 a, .param .u64 b) {
+  .reg .b32 t; .reg .f32 x; .reg .b64 p, q;
+  ld.param.b64 p, [a];
+  ld.param.b64 q, [b];
+  mov.u32 t, %tid.x;
+  mad.wide.u32 p, t, 4, p;
+  mad.wide.u32 q, t, 4, q;
+  ld.global.f32 x, [p];
+  st.global.f32 [q], x;
+  ret;
+}
+"""
+
+
+def test_threads_share_what_they_only_read() -> None:
+    kernel = ObjectCode.from_ptx(ADD).get_kernel("add")
+    weights, wrong = np.ones(1 << 14, np.float32), []
+
+    def work() -> None:
+        device, out = Device(), np.zeros(32, np.float32)
+        try:
+            for _ in range(30):
+                device.launch(ONE, kernel, weights, out).raise_for_findings()
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_structs_have_what_the_kernel_reads() -> None:
+    kernel = ObjectCode.from_ptx(STRUCT).get_kernel("fill")
+    for struct in (Struct(), Struct(np.zeros(2)), Struct({0: np.zeros(2), 12: np.float32(1)})):
+        with pytest.raises(LaunchError, match="the kernel reads . bytes at .* of it, which no field has"):
+            launch(LaunchConfig(1, 1), kernel, struct)
+    with pytest.raises(LaunchError, match="the offset` is an integer"):
+        launch(LaunchConfig(1, 1), kernel, Struct({-8: np.zeros(2)}))
+
+
+def test_foreign_arrays_and_lines_are_refused(scale) -> None:
+    run = launch(ONE, scale, np.ones(4, np.float32), 1.0, 4)
+    with pytest.raises(LaunchError, match="no argument of this launch"):
+        run.known(np.zeros(5))
+    for until in (-1, "x", "k.ptx:", 2**70):
+        with pytest.raises(LaunchError, match="a line of the PTX"):
+            run.shared(until=until)
+    for cta in (-1, (0, 0, 1), 2**40):
+        with pytest.raises(IndexError):
+            run.tensor_memory(cta)
+    with pytest.raises(LaunchError, match="no arrays of"):
+        Device().empty(3, ">f4")
+    with pytest.raises(LaunchError, match="numpy has no type void"):
+        Device().upload(np.zeros(8, [("a", "f4")])).numpy()
+
+
+def test_subclasses_of_arrays_are_arrays(scale) -> None:
+    for given in (np.ma.array(np.ones(4, np.float32)), np.asmatrix(np.ones(4, np.float32))):
+        launch(ONE, scale, given, 2.0, 4).raise_for_findings()
+        assert (np.asarray(given) == 2.0).all()
+
+
+def test_ctrl_c_ends_a_large_grid() -> None:
+    kernel = ObjectCode.from_ptx(HEAD + ".visible .entry k() { ret; }\n").get_kernel("k")
+    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        launch(LaunchConfig(2**31 - 1, 32), kernel)
+    assert time.monotonic() - start < 20
+
+
+def test_a_fork_has_a_device_of_its_own(scale) -> None:
+    import multiprocessing
+    import sys
+
+    if sys.platform == "win32":
+        return
+    spin = ObjectCode.from_ptx(SPIN).get_kernel("spin")
+    thread = threading.Thread(target=lambda: launch(ONE, spin, budget=3_000_000))
+    thread.start()
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=lambda: launch(ONE, scale, np.ones(4, np.float32), 1.0, 4))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    thread.join()

@@ -149,6 +149,30 @@ def test_without_tensor_cores() -> None:
     np.testing.assert_allclose(y, wanted / wanted.sum(1, keepdims=True), rtol=2e-5, atol=1e-7)
 
 
+@triton.jit
+def neighbours(counter, x, out, N: tl.constexpr):
+    i = tl.program_id(0)
+    tl.store(x + i, i + 1)
+    tl.atomic_add(counter, 1)
+    while tl.atomic_add(counter, 0) < N:
+        pass
+    tl.store(out + i, tl.load(x + (i + 1) % N))
+
+
+def test_a_barrier_of_the_grid() -> None:
+    counter, x, out = (np.zeros(size, np.int32) for size in (1, 4, 4))
+    ptx_tc.triton.run(neighbours, (4,), counter, x, out, N=4).raise_for_findings()
+    np.testing.assert_array_equal(out, [2, 3, 4, 1])
+
+
+def test_arrays_of_a_device() -> None:
+    device = ptx_tc.Device()
+    x = device.upload(np.ones((3, 100), np.float32))
+    y = device.empty((3, 100), np.float32)
+    ptx_tc.triton.run(softmax, (3,), x, y, 100, B=128, device=device).raise_for_findings()
+    np.testing.assert_allclose(y.numpy(), 0.01, rtol=1e-5)
+
+
 def test_compile_by_a_signature() -> None:
     compiled = ptx_tc.triton.compile(
         softmax, {"x": "*fp32", "y": "*fp32", "n": "i32"}, {"B": 256}, arch="sm_103a", num_warps=2

@@ -97,3 +97,29 @@ fn multiplies_of_a_grid() {
     assert!(one.0.contains("\"verdict\": \"clean\"") && one.1.len() > 1 << 18, "{}", one.0);
     assert_eq!(ran(&text, &launch, "3", &[]), one);
 }
+
+/// A barrier of the whole grid as Triton compiles it: one warp polls, and tells the others by shared memory and barriers.
+#[test]
+fn a_grid_barrier_of_several_warps() {
+    let body = "atom.global.add.u32 x, [p], 1;\nagain:\nbar.sync 0;\nsetp.eq.u32 is, t, 0;\n\
+                @is atom.acq_rel.gpu.global.add.u32 x, [p], 0;\n@is st.shared.b32 [word], x;\nbar.sync 0;\n\
+                ld.shared.b32 x, [word];\nsetp.lt.u32 c, x, N;\n@c bra again;\nst.global.b32 [at+4], b;";
+    let text = |count: u32| {
+        kernel(body)
+            .replace(".reqntid 32 {\n", ".reqntid 64 {\n.shared .align 4 .b32 word;\n")
+            .replace("mad.lo.u32 i, b, 32, t;", "mad.lo.u32 i, b, 64, t;")
+            .replace('N', &count.to_string())
+    };
+    let launch = "grid = [6]\n[[arg]]\ntype = \"buffer\"\ndtype = \"u32\"\nshape = [385]\nfill = 0\nout = \"out.npy\"\n";
+    for options in [&[][..], &["--schedule", "late"], &["--schedule", "random"]] {
+        let (report, out) = ran(&text(6 * 64), launch, "2", options);
+        assert!(report.contains("\"verdict\": \"clean\""), "{report}");
+        let words: Vec<u32> =
+            out[out.len() - 385 * 4..].as_chunks().0.iter().map(|it| u32::from_le_bytes(*it)).collect();
+        assert_eq!(words[0], 384);
+        assert!((1..385).all(|word| words[word] == (word as u32 - 1) / 64), "{words:?}");
+    }
+    // One arrival too many is awaited: nothing is found by its name, and it ends.
+    let (report, _) = ran(&text(6 * 64 + 1), launch, "2", &["--budget", "100000"]);
+    assert!(report.contains("\"verdict\": \"incomplete\""), "{report}");
+}

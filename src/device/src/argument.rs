@@ -4,7 +4,7 @@ use ptx_simulation::array::{ArrayOf, Dtype, Form, OutFile};
 use ptx_simulation::launch::Argument as Placed;
 use ptx_simulation::memory::Memory;
 use ptx_simulation::tensor_map::TensorMap;
-use ptx_simulation::{ParameterInfo, WordKind};
+use ptx_simulation::{ParameterInfo, Word, WordKind};
 
 use crate::{Buffer, LaunchError};
 
@@ -111,6 +111,18 @@ impl Arguments {
                 if end > parameter.bytes {
                     fits(end, "a struct")?;
                 }
+                let is_in = |word: &Word| {
+                    let (from, to) = (word.offset, word.offset + word.bytes);
+                    fields.iter().any(|it| it.offset <= from && to <= it.offset.saturating_add(it.bytes))
+                };
+                if let Some(word) = parameter.words.iter().find(|word| !is_in(word)) {
+                    return Err(wrong(format!(
+                        "the kernel reads {} bytes at {} of it, which no field has{}",
+                        word.bytes,
+                        word.offset,
+                        described(parameter)
+                    )));
+                }
                 Placed::Struct(placed)
             }
             Argument::Address { .. } => {
@@ -186,7 +198,7 @@ impl Arguments {
                         "the kernel uses it as an address, and {value} is none: pass an array or a buffer"
                     ));
                 }
-                integer(*value, bytes)
+                integer(*value, bytes, ty.starts_with('s'))
             }
             Argument::Float(value) => float(*value, ty),
             Argument::Struct(_) => Err("a struct in a struct: give its fields instead".to_owned()),
@@ -213,9 +225,10 @@ impl Arguments {
     }
 }
 
-fn integer(value: i128, bytes: u32) -> Result<Placed, String> {
-    let bits = bytes.min(8) * 8;
-    let (least, most) = (-(1_i128 << (bits - 1)), (1_i128 << bits) - 1);
+/// Types of C without a sign and with one are the same in PTX, unless it says that there is one.
+fn integer(value: i128, bytes: u32, is_signed: bool) -> Result<Placed, String> {
+    let bits = bytes.clamp(1, 8) * 8;
+    let (least, most) = (-(1_i128 << (bits - 1)), (1_i128 << (bits - u32::from(is_signed))) - 1);
     if !matches!(bytes, 1 | 2 | 4 | 8) {
         return Err(format!("an integer has 1, 2, 4 or 8 bytes, not {bytes}"));
     }
@@ -227,6 +240,9 @@ fn integer(value: i128, bytes: u32) -> Result<Placed, String> {
 
 fn float(value: f64, ty: &str) -> Result<Placed, String> {
     match ty {
+        "f32" if value.is_finite() && (value as f32).is_infinite() => {
+            Err(format!("{value:e} does not fit an f32: write `inf` if that is meant"))
+        }
         "f32" => Ok(Placed::Bytes((value as f32).to_le_bytes().to_vec())),
         "f64" => Ok(Placed::Bytes(value.to_le_bytes().to_vec())),
         _ => Err(format!(
@@ -243,7 +259,7 @@ fn described(parameter: &ParameterInfo) -> String {
     if parameter.words.is_empty() {
         return String::new();
     }
-    let word = |word: &ptx_simulation::Word| {
+    let word = |word: &Word| {
         let kind = if word.kind == WordKind::Address { "an address" } else { "a number" };
         format!("{kind} of {} bytes at {}", word.bytes, word.offset)
     };

@@ -98,6 +98,11 @@ impl Device {
         self.memory().read_written(address, data)
     }
 
+    /// Whether a kernel has written to the buffer that has an address.
+    pub fn is_written(&self, address: u64) -> bool {
+        self.memory().is_written(address)
+    }
+
     /// Frees the buffer that starts at an address. A kernel that still uses it has a finding.
     ///
     /// # Errors

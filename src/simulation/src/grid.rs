@@ -18,7 +18,7 @@ use super::machine::{Advance, Between, Bytes, Common, Extents, Global, Machine, 
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
 use super::run::{Run, clusters};
-use super::{Checks, Keeps, Kernel, KernelReport, Reason, Schedule, Settings, Verdict};
+use super::{Checks, Keeps, Kernel, KernelReport, Progress, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -256,6 +256,9 @@ impl<'k, 'u> Grid<'k, 'u> {
     /// What goes on next; nothing if all have ended.
     fn next(&mut self, end: u32) -> Option<Next> {
         let is_new = self.common.next_cluster < end;
+        if self.kernel.progress.is_some_and(Progress::is_stopped) && (is_new || !self.waiting.is_empty()) {
+            return Some(Next::Limit("the run was stopped".to_owned(), "run it again to see the rest"));
+        }
         if self.left == 0 && (is_new || !self.waiting.is_empty()) {
             return Some(Next::Limit(
                 format!(
@@ -295,7 +298,13 @@ impl<'k, 'u> Grid<'k, 'u> {
                         .to_owned(),
                     "run the whole grid: leave out `--cluster-index`",
                 ),
-                None => Next::Hang,
+                None => match self.waiting.iter().position(|it| it.machine.could_go_on()) {
+                    Some(at) => {
+                        self.waiting[at].machine.go_on_alone();
+                        Next::Waiting(at)
+                    }
+                    None => Next::Hang,
+                },
             }),
         }
     }

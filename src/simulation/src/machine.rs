@@ -34,6 +34,7 @@ mod operation;
 mod order;
 mod phases;
 mod places;
+mod polling;
 mod printing;
 mod product;
 mod races;
@@ -322,6 +323,7 @@ pub(crate) struct Machine<'p> {
     /// Why the run has ended before its time.
     last: Option<Stop>,
     is_one_of_several: bool,
+    polling: polling::Polling,
     /// Who accessed global memory last.
     global_pages: global_races::Pages,
     /// What the clusters know of each other, while this one runs and if there are several.
@@ -438,6 +440,7 @@ impl<'p> Machine<'p> {
             stopped: None,
             last: None,
             is_one_of_several: conditions.is_one_of_several,
+            polling: polling::Polling::default(),
             global_pages: global_races::Pages::default(),
             between: None,
             asked_again: FxHashMap::default(),
@@ -688,6 +691,9 @@ impl<'p> Machine<'p> {
                     Err(stop) if stop.reason == REACHED => return Err(stop),
                     Err(stop) => self.go_on_without(index, stop)?,
                     Ok(()) => {}
+                }
+                if self.is_one_of_several && self.lets_others_go_on() {
+                    return Ok(Advance::Waits);
                 }
                 if self.progress.is_some_and(Progress::is_stopped) {
                     let step = self.strands.get(index).map_or(crate::program::NOWHERE, |strand| strand.step);

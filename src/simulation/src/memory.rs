@@ -142,6 +142,11 @@ impl Memory {
         self.global.load(address, data, false).map_err(|why| self.error(address, data.len() as u64, why))
     }
 
+    /// Whether a kernel has written to the buffer that has an address, since all of it was written at once.
+    pub fn is_written(&self, address: u64) -> bool {
+        self.global.has_pages(address)
+    }
+
     /// The same with what its buffers and the variables of the module hold after a launch.
     pub(crate) fn with(&self, global: Global) -> Self {
         Self { global, ..self.clone() }

@@ -56,7 +56,8 @@ impl Machine<'_> {
     /// The addresses in global memory that threads poll which wait.
     pub(crate) fn polled(&self) -> impl Iterator<Item = u64> {
         let waiting = self.strands.iter().filter(|it| it.wait == Wait::Change);
-        waiting.map(|it| it.asked.1).filter(|address| GLOBAL.contains(address))
+        let waited = waiting.map(|it| it.asked.1).filter(|address| GLOBAL.contains(address));
+        waited.chain(self.polled_in_turns().iter().copied())
     }
 
     /// Who waits for something in global memory may wait for another cluster, or another grid, of which an

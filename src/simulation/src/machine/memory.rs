@@ -569,6 +569,12 @@ impl Global {
         self.changes > 0 && all.all(|buffer| buffer.lost.is_none())
     }
 
+    /// Whether something was written to the buffer that has an address.
+    pub(crate) fn has_pages(&self, address: u64) -> bool {
+        self.at(address, 0)
+            .is_ok_and(|(_, _, buffer)| buffer.lost.is_some() || buffer.pages.iter().any(Option::is_some))
+    }
+
     /// Whether something may be known of what a buffer holds, by an address in it.
     pub(crate) fn may_be_known(&self, address: u64) -> bool {
         self.at(address, 0).is_ok_and(|(_, _, buffer)| {

@@ -202,6 +202,7 @@ impl Machine<'_> {
 
     /// Threads have read what is at these places, and not weakly.
     pub(super) fn hear(&mut self, strand: &Strand, places: &[Place], strength: Strength) {
+        self.note_poll(places);
         let own = self.party(strand, strength.scope);
         let Self { messages, between, warps, .. } = self;
         let warp = &mut warps[strand.warp as usize];
