@@ -3,6 +3,7 @@
 use ptx_device::{Argument, Dtype, ElementType, Field, Fill, Interleave, Map, Swizzle, TensorMap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use crate::errors::LaunchError;
 
@@ -21,9 +22,14 @@ pub(crate) enum Given {
     /// Bytes.
     Bytes(Vec<u8>),
     /// An integer.
-    Integer(i128),
+    Integer(#[pyo3(from_py_with = integer)] i128),
     /// Another number.
     Float(f64),
+}
+
+/// Python 3.9 takes a float for an integer, too.
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<i128> {
+    value.cast::<PyInt>()?.extract()
 }
 
 /// A tensor map, the innermost dimension first.
