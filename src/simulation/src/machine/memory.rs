@@ -257,7 +257,21 @@ impl Bytes {
 
     /// Takes over the bytes that differ in a copy from what they were.
     fn take_changes(&mut self, before: &Self, after: &Self) {
-        for at in 0..self.len() {
+        for word in 0..self.len().div_ceil(64) {
+            // The 64 bytes that one word of bits is about; most parts of a page are as they were.
+            let block = word * 64..(word * 64 + 64).min(self.len());
+            let is_same = after.data[block.clone()] == before.data[block.clone()]
+                && after.unknown.0[word] == before.unknown.0[word];
+            if is_same {
+                self.written.0[word] |= after.written.0[word];
+                continue;
+            }
+            self.take_bytes(block, before, after);
+        }
+    }
+
+    fn take_bytes(&mut self, block: Range<usize>, before: &Self, after: &Self) {
+        for at in block {
             let byte = at..at + 1;
             let is_unknown = after.unknown.any(byte.clone());
             if after.data[at] != before.data[at] || is_unknown != before.unknown.any(byte.clone()) {
