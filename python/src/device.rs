@@ -167,7 +167,7 @@ pub(crate) fn watched<T: Send>(work: impl FnOnce(&Progress) -> T + Send) -> PyRe
         let progress = &progress;
         let run = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
             let result = work(progress);
-            // Whoever waits is there as long as this thread.
+            // The receiver lives longer than this thread.
             let _ = done.send(());
             result
         });

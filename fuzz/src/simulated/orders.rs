@@ -201,7 +201,7 @@ impl<'a> Body<'a> {
         first.range.end <= then.range.start && self.statements.iter().filter(is_between).all(is_plain)
     }
 
-    /// The same for a barrier behind it, with the store that hands the number on.
+    /// The same for a barrier after it, with the store that hands the number on.
     fn precedes_at_once(&self, barrier: &Statement<'a>, flag: &Statement<'a>) -> bool {
         let is_between =
             |it: &&Statement<'a>| it.range.start >= flag.range.end && it.range.end <= barrier.range.start;

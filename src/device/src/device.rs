@@ -32,11 +32,11 @@ impl Device {
     }
 
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
-        // What a panic has left behind is memory as it was before the launch.
+        // After a panic, memory is as it was before the launch.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The variables of a module are in the memory from now on. Those of modules that nobody has any more are not.
+    /// Puts the variables of a module into the memory, and frees those of modules that were dropped.
     pub(crate) fn load(&self, module: &Module, memory: &mut Memory) {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         let id = module.inner.id;

@@ -130,7 +130,7 @@ impl Kernel<'_> {
         let Grid { report, common, extents, .. } = grid;
         *trace = common.trace;
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
-        report.outputs = self.outputs(launch, (&common.global, (settings.keeps == Keeps::Memory)), &places);
+        report.outputs = self.outputs(launch, (&common.global, settings.keeps == Keeps::Memory), &places);
         report.memory = (settings.keeps == Keeps::Memory).then(|| launch.memory.with(common.global));
         Ok((report, extents))
     }

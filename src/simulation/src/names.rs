@@ -8,7 +8,7 @@ pub const MOST_NAMED: usize = 8;
 /// The kernels that a name can mean: those that it fits best. It is a symbol, or a name of C++ as far as that tells the
 /// kernel from others.
 pub fn meant(name: &str, all: &[&str]) -> Vec<String> {
-    // Nobody knows where compilers put blanks.
+    // Compilers put blanks in different places.
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     let wanted = plain(name);
     let fit = |symbol: &&str| called(symbol).iter().position(|it| plain(it) == wanted);

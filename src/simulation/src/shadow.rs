@@ -47,7 +47,7 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
     /// Who takes part, if it is not weak.
     pub(crate) strong: Option<Scope>,
-    /// The cluster of whoever made it, and the CTA in it.
+    /// The cluster, and the CTA in it, that made it.
     pub(crate) cluster: u32,
     pub(crate) cta: u32,
     /// Whether the bytes that are written are what stood there.

@@ -17,6 +17,8 @@ use crate::{Checks, Keeps, Kernel, Settings};
 const PARTS: usize = 4;
 /// Fewer clusters are not worth it.
 const FEWEST: usize = 4;
+/// The reports of more clusters are not kept until all of them have ended.
+const MOST: usize = 1 << 16;
 
 /// What became of some clusters.
 struct Part {
@@ -29,7 +31,7 @@ impl Grid<'_, '_> {
     /// Whether the clusters that have not started may be independent, when the first has ended.
     fn may_be_independent(&self, first: u32) -> bool {
         let has_waited = !self.waiting.is_empty();
-        // Whoever releases something means it for others.
+        // A release is meant for other clusters.
         let talks = self.common.between.as_ref().is_none_or(|between| between.talks());
         !has_waited && !talks && self.common.next_cluster == first + 1
     }
@@ -72,6 +74,10 @@ impl Grid<'_, '_> {
                 }
                 grid.advance(&next, extents, parameters).ok()?;
             }
+            // Its share may have ended the last one, which has more when it runs after the others.
+            if grid.left == 0 {
+                return None;
+            }
             let Grid { common, kept, .. } = grid;
             let touched = common.between.and_then(|mut between| between.take_touched())?;
             Some(Part { runs: kept?, global: common.global, touched })
@@ -108,7 +114,7 @@ impl Grid<'_, '_> {
 impl Kernel<'_> {
     /// Whether clusters may run side by side.
     pub(super) fn may_run_side_by_side(&self, settings: &Settings, range: &Range<u32>) -> bool {
-        range.len() > FEWEST
+        (FEWEST + 1..MOST).contains(&range.len())
             && threads::are_free()
             && !settings.records
             && settings.keeps != Keeps::State

@@ -510,7 +510,7 @@ impl Machine<'_> {
             self.touch(strand, &shared, (true, false), Some(atomic.strength.scope), active);
         }
         self.touch_global(strand, &global, (true, false, false), Some(atomic.strength.scope), active);
-        // Whoever does not see what was there does not know who came first.
+        // A reduction returns nothing, so its thread does not know who came first.
         if !destinations.is_empty() {
             self.hear(strand, &places, atomic.strength);
         }

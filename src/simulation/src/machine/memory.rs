@@ -356,9 +356,7 @@ impl Buffer {
         }
         Some(bytes)
     }
-}
 
-impl Buffer {
     /// Takes over what has changed in a copy, and returns how many pages are new.
     fn take_changes(&mut self, before: &Self, after: Self) -> usize {
         self.lost = self.lost.or(after.lost);

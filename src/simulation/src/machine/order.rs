@@ -3,7 +3,7 @@
 //!
 //! A release leaves a message beside the value: what its thread knows. An atomic operation adds to it,
 //! another write replaces it. Who reads the value learns the message: at once by an acquire, otherwise
-//! with its next fence. What a thread writes behind a fence says what was known at the fence. A scope tells
+//! with its next fence. What a thread writes after a fence says what was known at the fence. A scope tells
 //! nothing to those who are not in it, and an atomic operation hands on only what was written in its scope,
 //! by someone in whose scope it is.
 //!

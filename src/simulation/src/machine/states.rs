@@ -1,4 +1,4 @@
-//! What the memories of CTAs hold, for whoever looks at them when the run has ended.
+//! What the memories of CTAs hold when the run has ended.
 
 use super::Machine;
 use crate::state::CtaState;

@@ -101,7 +101,7 @@ impl Machine<'_> {
         Some(clock)
     }
 
-    /// What some lanes of a warp do not release: of each agent all behind a time.
+    /// What some lanes of a warp do not release: of each agent, all after a time.
     pub(super) fn withheld_from(&mut self, strand: &Strand, lanes: u32) -> SmallVec<[(Agent, u32); 1]> {
         let own = &self.warps[strand.warp as usize].unsynchronised;
         // An instruction of a whole warp arrives lane by lane.
