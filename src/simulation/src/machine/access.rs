@@ -1,6 +1,6 @@
 //! Loads, stores and atomic operations of threads.
 
-use super::memory::Read;
+use super::bytes::Read;
 use super::places::{Place, behind, words};
 use super::reduction::{Unit, combined};
 use super::unsynchronised::At;

@@ -1,7 +1,7 @@
 //! Boxes of tensors: where their bytes are in shared memory, and which those are.
 
 use super::Machine;
-use super::memory::Contents;
+use super::bytes::Contents;
 use super::operation::Operation;
 use super::reduction::{Unit, reduced};
 use super::warp::Strand;

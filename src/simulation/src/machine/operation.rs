@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::Machine;
 use super::barrier::Event;
 use super::boxes::{Moving, Reduces};
-use super::memory::Contents;
+use super::bytes::Contents;
 use super::places::Place;
 use super::reduction::{Unit, combined, reduced};
 use super::step::ANSWER;

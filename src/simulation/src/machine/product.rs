@@ -10,8 +10,8 @@ use ptx_numbers::{
     Accumulator, Evidence, Form, Format, Kind, Matrix as Codes, Multiply as Arithmetic, OldD, Target,
 };
 
+use super::bytes::Bytes;
 use super::cells::{Cells, first_bit};
-use super::memory::Bytes;
 use super::spread::{self, Lines};
 use super::warp::Strand;
 use super::{Cta, Machine};

@@ -5,7 +5,7 @@
 //! execution. Units differ in subnormal numbers, and in what they make of a double that is no number;
 //! fixtures/hardware/reductions.txt is what an H200 does.
 
-use super::memory::Contents;
+use super::bytes::Contents;
 use crate::arithmetic::{Arithmetic, Lanes, Opcode};
 use crate::isa::generic::{Flag, Modifier, Operation, ReductionOperator, Type};
 use crate::program::{LoadReduction, Reduction};

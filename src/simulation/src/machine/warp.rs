@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::Machine;
 use super::access::ASSUMED_RESULTS;
-use super::memory::Bytes;
+use super::bytes::Bytes;
 use crate::arithmetic::known_bits::{Known, KnownBits};
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::clock::{Agent, Clock};
