@@ -92,6 +92,8 @@ pub struct Alone {
     pub wrong: BTreeMap<String, usize>,
     /// Correct kernels with findings, and wrong ones that are called clean.
     pub differing: Vec<String>,
+    /// The modules of the wrong ones, by name, if they are kept.
+    pub texts: Vec<(String, String)>,
 }
 
 /// Which bugs are put where.
@@ -178,8 +180,7 @@ impl Tallies {
                 placed += 1;
                 tally.placed += 1;
                 if choice.keeps && !trial.found.first().is_some_and(|first| bug.names.contains(first)) {
-                    let words = bug.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-                    tally.texts.push((format!("{words}.{line}.{}", source.name()), text.clone()));
+                    tally.texts.push((file_name(bug, line, source), text.clone()));
                 }
                 tally.checked += usize::from(!trial.checked.is_empty());
                 let Some(first) = trial.found.first() else {
@@ -196,6 +197,9 @@ impl Tallies {
                     let verdict = verdict_alone(&Unit::new(&changed), name, budget)?;
                     if verdict == Verdict::Clean {
                         alone.differing.push(format!("{}:{line} {}", source.name(), bug.name));
+                        if choice.keeps {
+                            alone.texts.push((file_name(bug, line, source), text.clone()));
+                        }
                     }
                     *alone.wrong.entry(format!("{verdict:?}")).or_default() += 1;
                 }
@@ -220,6 +224,7 @@ impl Tallies {
             *self.alone.wrong.entry(verdict).or_default() += count;
         }
         self.alone.differing.extend(other.alone.differing);
+        self.alone.texts.extend(other.alone.texts);
         for (tally, more) in self.tallies.iter_mut().zip(other.tallies) {
             tally.placed += more.placed;
             tally.found += more.found;
@@ -286,10 +291,16 @@ pub fn instructions(unit: &Unit, kernel: &str, launch: &LaunchFile) -> Result<u6
     Ok(report.warp_instructions + 16 * report.operations)
 }
 
+/// What a module with a bug is called.
+fn file_name(bug: &Bug, line: u32, source: &Source) -> String {
+    let words = bug.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    format!("{words}.{line}.{}", source.name())
+}
+
 /// What becomes of a kernel without a launch.
 fn verdict_alone(unit: &Unit, kernel: &str, budget: u64) -> Result<Verdict, String> {
     let kernel = Kernel::new(unit, kernel).ok_or("no such kernel")?;
-    let settings = Settings { budget, ..Settings::default() };
+    let settings = Settings { budget: 2 * budget, ..Settings::default() };
     let report = kernel.simulate_assumed(&LaunchFile::default(), &settings);
     Ok(report.map_err(|error| error.to_string())?.verdict)
 }

@@ -133,11 +133,17 @@ fn bugs_of_order_everywhere() {
 #[ignore = "takes minutes: `PTX_TC_BUGS=missing cargo test --test it with_and_without_a_launch -- --ignored --nocapture`"]
 fn with_and_without_a_launch() {
     let class = std::env::var("PTX_TC_BUGS").unwrap_or_default();
-    let choice = Choice { class: &class, places: 1, keeps: false, alone: true, budget: 100_000 };
-    let Alone { correct, wrong, differing } = everywhere(Tallies::default, &choice).alone;
+    // Where the modules of wrong kernels go that are called clean.
+    let directory = std::env::var_os("PTX_TC_BUGS_WRITE").map(std::path::PathBuf::from);
+    let choice =
+        Choice { class: &class, places: 1, keeps: directory.is_some(), alone: true, budget: 100_000 };
+    let Alone { correct, wrong, differing, texts } = everywhere(Tallies::default, &choice).alone;
     println!("correct: {correct:?}, wrong: {wrong:?}");
     for it in differing {
         println!("{it}");
+    }
+    for (name, text) in texts {
+        fs::write(directory.as_ref().unwrap().join(format!("{name}.ptx")), text).unwrap();
     }
     // Five have one warp in their launch, and nothing in the text says so.
     assert!(correct.get("Findings").is_none_or(|count| *count <= 5));

@@ -12,9 +12,11 @@ mod side_by_side;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::diagnostic::Code;
+use super::diagnostic::{Code, Diagnostic};
 use super::launch::{Launch, LaunchError};
-use super::machine::{Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome};
+use super::machine::{
+    Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome, RacingReads, Unknown,
+};
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
 use super::run::{Run, clusters};
@@ -72,11 +74,16 @@ impl Kernel<'_> {
             let settings = Settings { cluster_index: range.start, ..*settings };
             return self.simulate_again(launch, assumption, &settings);
         }
-        let (mut report, extents) =
-            self.run_clusters(launch, settings, range.clone(), &Extents::new(), &mut None)?;
+        let nothing = &mut Asked::default();
+        let Ran { mut report, mut extents, .. } =
+            self.run_clusters(launch, settings, range.clone(), &Extents::new(), nothing)?;
         if !extents.is_empty() {
             // Now it is known how far copies reach whose maps are not given.
-            report = self.run_clusters(launch, settings, range.clone(), &extents, &mut None)?.0;
+            report = self.run_clusters(launch, settings, range.clone(), &extents, nothing)?.report;
+        }
+        let is_race = |finding: &Diagnostic| finding.code == Code::GlobalMemoryRace;
+        if !settings.strict && report.diagnostics.iter().any(is_race) {
+            self.forgive_unused_reads(launch, settings, range.clone(), &mut extents, &mut report)?;
         }
         if settings.checks == Checks::All {
             self.find_unwritten(launch, settings, &range, &mut report);
@@ -84,27 +91,81 @@ impl Kernel<'_> {
         Ok(report)
     }
 
-    /// Runs some clusters of the grid once; a trace gets what it looks out for.
+    /// Runs the same again with the values unknown of the reads that race. If nothing depends on them, that is the result.
+    fn forgive_unused_reads(
+        &self,
+        launch: &Launch,
+        settings: &Settings,
+        range: Range<u32>,
+        extents: &mut Extents,
+        report: &mut KernelReport,
+    ) -> Result<(), LaunchError> {
+        let mut asked = Asked { racing: Some(Box::default()), ..Asked::default() };
+        let first = self.run_clusters(launch, settings, range.clone(), extents, &mut asked)?;
+        let Some(racing) = asked.racing.as_deref_mut().filter(|racing| racing.may_be_unused()) else {
+            return Ok(());
+        };
+        let steps: Vec<u32> = racing.steps().collect();
+        let mut run = |unknown: Unknown| {
+            if let Some(racing) = asked.racing.as_deref_mut() {
+                racing.unknown = unknown;
+            }
+            self.run_clusters(launch, settings, range.clone(), extents, &mut asked)
+        };
+        let Ran { report: mut other, keeps_to_known, .. } = run(Unknown::Racing)?;
+        let is_race = |finding: &Diagnostic| finding.code == Code::GlobalMemoryRace;
+        let is_same = |other: &KernelReport, keeps_to_known: bool| {
+            let rest = report.diagnostics.iter().filter(|finding| !is_race(finding));
+            keeps_to_known
+                && other.reasons == report.reasons
+                && other.assumed == report.assumed
+                && rest.eq(&other.diagnostics)
+        };
+        if !first.keeps_to_known || !is_same(&other, keeps_to_known) {
+            return Ok(());
+        }
+        // What other warps read there has to be of use.
+        let Ran { report: of_all, keeps_to_known, .. } = run(Unknown::All)?;
+        if !is_same(&of_all, keeps_to_known) {
+            let text = &self.unit.source;
+            let spans = steps.iter().filter_map(|step| self.program.spans.get(*step as usize));
+            let mut lines: Vec<u32> = spans.map(|span| text.position(span.start).line).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            other.assumed.push(format!(
+                "that it does not matter what some warps load at line {}, as nothing depends on it: other warps write \
+                 there meanwhile",
+                lines.join(", ")
+            ));
+            *report = other;
+        }
+        Ok(())
+    }
+
+    /// Runs some clusters of the grid once, and answers what is asked.
     pub(super) fn run_clusters(
         &self,
         launch: &Launch,
         settings: &Settings,
         range: Range<u32>,
         extents: &Extents,
-        trace: &mut Option<Box<Trace>>,
-    ) -> Result<(KernelReport, Extents), LaunchError> {
+        asked: &mut Asked,
+    ) -> Result<Ran, LaunchError> {
         let shape = self.shape(launch, range.start, false)?;
         if let Some(report) = self.too_large(launch, &shape) {
-            return Ok((report, Extents::new()));
+            return Ok(Ran { report, extents: Extents::new(), keeps_to_known: false });
         }
         let (global, parameters, places) = self.memory(launch);
         let mut common = Common {
             global,
             next_cluster: range.start,
             between: (range.len() > 1).then(Box::<Between>::default),
-            trace: trace.take(),
+            trace: asked.trace.take(),
+            racing: asked.racing.take(),
         };
-        let is_free = common.trace.is_none() && self.may_run_side_by_side(settings, &range);
+        let is_free =
+            common.trace.is_none() && common.racing.is_none() && self.may_run_side_by_side(settings, &range);
         if is_free {
             common.between = Some(Box::new(Between::noting()));
         }
@@ -128,11 +189,13 @@ impl Kernel<'_> {
             }
         }
         let Grid { report, common, extents, .. } = grid;
-        *trace = common.trace;
+        asked.trace = common.trace;
+        asked.racing = common.racing;
+        let keeps_to_known = common.global.has_known_stores_only();
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
         report.outputs = self.outputs(launch, (&common.global, settings.keeps == Keeps::Memory), &places);
         report.memory = (settings.keeps == Keeps::Memory).then(|| launch.memory.with(common.global));
-        Ok((report, extents))
+        Ok(Ran { report, extents, keeps_to_known })
     }
 
     /// How many clusters the card, and the memory here, hold at once.
@@ -146,6 +209,22 @@ impl Kernel<'_> {
             here: (MOST_BYTES / bytes.max(1)).max(1) as usize,
         }
     }
+}
+
+/// What is asked of a run.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) trace: Option<Box<Trace>>,
+    /// The reads of global memory that race.
+    pub(super) racing: Option<Box<RacingReads>>,
+}
+
+/// What became of a run.
+pub(super) struct Ran {
+    pub(super) report: KernelReport,
+    pub(super) extents: Extents,
+    /// Whether nothing that is not known was stored to global memory.
+    keeps_to_known: bool,
 }
 
 /// How many clusters are there at once.

@@ -99,7 +99,8 @@ pub enum Keeps {
 pub struct Settings {
     /// When what happens.
     pub schedule: Schedule,
-    /// Whether loads of Tensor Memory are over only when they were waited for.
+    /// Whether loads of Tensor Memory are over only when they were waited for, and loads that race are findings although
+    /// nothing depends on what they read.
     pub strict: bool,
     /// Warp instructions after which a run ends; an operation beside the threads counts as several.
     pub budget: u64,
@@ -238,22 +239,6 @@ impl<'u> Kernel<'u> {
     /// A launch file to fill in: that of the first launch that is tried if none is given.
     pub fn launch_template(&self) -> String {
         self.launch_file(&self.first_hypothesis())
-    }
-
-    /// Whether there is something in dynamic shared memory.
-    fn uses_dynamic(&self) -> bool {
-        let is_dynamic = |fixed: &program::Fixed| {
-            matches!(
-                fixed,
-                program::Fixed::DynamicShared(_)
-                    | program::Fixed::GenericDynamicShared(_)
-                    | program::Fixed::DynamicSmemSize
-                    | program::Fixed::TotalSmemSize
-            )
-        };
-        // MLIR names dynamic shared memory by a variable of one byte, behind which it lies.
-        let is_byte = |(start, end, _): &(u32, u32, String)| end - start == 1;
-        self.program.fixed.iter().any(is_dynamic) || self.program.shared_names.iter().any(is_byte)
     }
 
     /// The launch that a file says.

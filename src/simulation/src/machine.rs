@@ -14,6 +14,7 @@ mod access;
 mod allocation;
 mod answers;
 mod barrier;
+mod box_sizes;
 mod boxes;
 mod bulk;
 mod bytes;
@@ -39,6 +40,7 @@ mod polling;
 mod printing;
 mod product;
 mod races;
+mod racing_reads;
 mod recording;
 mod reduction;
 mod spread;
@@ -58,9 +60,10 @@ use self::cta_barrier::{ClusterBarrier, Named};
 pub(crate) use self::extents::Extents;
 pub(crate) use self::global_races::Between;
 pub(crate) use self::memory::{Buffer, Fill, Global, Outside, Slot};
-pub(crate) use self::observed::{BoxSize, BoxSizes};
+pub(crate) use self::observed::{BoxSize, BoxSizes, Contradiction};
 use self::operation::Operation;
 pub(crate) use self::printing::{Print, Prints};
+pub(crate) use self::racing_reads::{RacingReads, Unknown};
 use self::tensor::TensorMemory;
 pub(crate) use self::touched::Touched;
 use self::warp::{Strand, Wait, Warp};
@@ -192,6 +195,8 @@ pub(crate) struct Common {
     pub(crate) between: Option<Box<Between>>,
     /// What is asked of the run.
     pub(crate) trace: Option<Box<Trace>>,
+    /// The reads of global memory that race, if it is asked for them.
+    pub(crate) racing: Option<Box<RacingReads>>,
 }
 
 /// How execution goes on behind a step.
@@ -307,6 +312,7 @@ pub(crate) struct Machine<'p> {
     believes: bool,
     /// What a slice asks of the run, if there is one.
     trace: Option<Box<Trace>>,
+    racing: Option<Box<RacingReads>>,
     progress: Option<&'p Progress>,
     keeps_state: bool,
     until: Option<(u32, u32)>,
@@ -431,6 +437,7 @@ impl<'p> Machine<'p> {
             checks: conditions.checks,
             believes: conditions.believes,
             trace: None,
+            racing: None,
             progress: conditions.progress,
             keeps_state: conditions.keeps_state,
             until: conditions.until,
@@ -616,6 +623,7 @@ impl<'p> Machine<'p> {
         std::mem::swap(&mut self.global, &mut common.global);
         std::mem::swap(&mut self.granted, &mut common.next_cluster);
         std::mem::swap(&mut self.between, &mut common.between);
+        std::mem::swap(&mut self.racing, &mut common.racing);
         self.trace_with(&mut common.trace);
     }
 

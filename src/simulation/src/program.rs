@@ -109,6 +109,22 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether there is something in dynamic shared memory.
+    pub(crate) fn uses_dynamic(&self) -> bool {
+        let is_dynamic = |fixed: &Fixed| {
+            matches!(
+                fixed,
+                Fixed::DynamicShared(_)
+                    | Fixed::GenericDynamicShared(_)
+                    | Fixed::DynamicSmemSize
+                    | Fixed::TotalSmemSize
+            )
+        };
+        // MLIR names dynamic shared memory by a variable of one byte, behind which it lies.
+        let is_byte = |(start, end, _): &(u32, u32, String)| end - start == 1;
+        self.fixed.iter().any(is_dynamic) || self.shared_names.iter().any(is_byte)
+    }
+
     /// Whether clusters may take over the work of others (`clusterlaunchcontrol.try_cancel`).
     pub(crate) fn takes_over_clusters(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::TryCancel { .. }))
@@ -484,6 +500,23 @@ impl Action {
     /// Whether it ends the kernel with an error.
     pub(crate) const fn traps(&self) -> bool {
         matches!(self, Self::Trap | Self::Assert { .. })
+    }
+
+    /// Whether it moves or multiplies tiles, or orders what does: a run that leaves it out has not done what the kernel
+    /// is for.
+    pub(crate) const fn works(&self) -> bool {
+        matches!(
+            self,
+            Self::Barrier { .. }
+                | Self::ClusterArrive { .. }
+                | Self::ClusterWait { .. }
+                | Self::Mbarrier(_)
+                | Self::CopyAsync { .. }
+                | Self::StoreAsync { .. }
+                | Self::Bulk(_)
+                | Self::Mma(_)
+                | Self::Tensor(_)
+        )
     }
 }
 

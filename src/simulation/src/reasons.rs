@@ -46,7 +46,7 @@ impl Kernel<'_> {
             BUDGET => (
                 format!("the run used up its budget of {} warp instructions here", settings.budget),
                 format!(
-                    "smaller values in the launch file make the run shorter; `{}` doubles the budget",
+                    "smaller sizes in the launch make the run shorter; `{}` doubles the budget",
                     self.command(&format!("--budget {}", settings.budget.saturating_mul(2)))
                 ),
             ),
@@ -57,7 +57,7 @@ impl Kernel<'_> {
                 if is_assumed {
                     self.how_to_launch()
                 } else {
-                    "change the value in the launch file that the kernel refuses".to_owned()
+                    "change the argument or the shape of the launch that the kernel refuses".to_owned()
                 },
             ),
             _ if raw.starts_with("assertion ") => (
@@ -65,7 +65,7 @@ impl Kernel<'_> {
                 if is_assumed {
                     self.how_to_launch()
                 } else {
-                    "change the value in the launch file that the kernel refuses".to_owned()
+                    "change the argument or the shape of the launch that the kernel refuses".to_owned()
                 },
             ),
             "it depends on a value that is not known whether this is executed" => {
@@ -109,7 +109,7 @@ fn launch_help(launch: &Launch, is_assumed: bool, kernel: &Kernel<'_>) -> String
         kernel.how_to_launch()
     } else {
         format!(
-            "check the values in the launch file against what the kernel expects of its {} arguments",
+            "check the {} arguments of the launch against what the kernel expects",
             launch.arguments.len()
         )
     }

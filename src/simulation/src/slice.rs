@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::arithmetic::Lanes;
 use super::array::ArrayOf;
+use super::grid::Asked;
 use super::launch::{Launch, LaunchError};
 use super::machine::Extents;
 use super::program::{Program, Variable};
@@ -109,9 +110,9 @@ impl Kernel<'_> {
             if asked.is_empty() || run == MOST_RUNS {
                 return Ok(origin);
             }
-            let mut trace = Some(Box::new(Trace::new(asked)));
-            self.run_clusters(launch, &settings, clusters.clone(), &Extents::new(), &mut trace)?;
-            traces.extend(trace);
+            let mut asked = Asked { trace: Some(Box::new(Trace::new(asked))), ..Asked::default() };
+            self.run_clusters(launch, &settings, clusters.clone(), &Extents::new(), &mut asked)?;
+            traces.extend(asked.trace);
         }
         Ok(Origin::default())
     }

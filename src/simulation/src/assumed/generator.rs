@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::hypothesis::{Assumption, FEW_PARTS, MANY_CLUSTERS, MOST_SETS};
 use super::judgement;
 use crate::launch::{Directives, Launch, LaunchError, LaunchFile, MOST_SHARED};
-use crate::machine::Extents;
+use crate::machine::{Contradiction, Extents};
 use crate::program::{self, Action};
-use crate::report::TriedLaunch;
+use crate::report::{Reason, TriedLaunch, verdict};
 use crate::run::{Run, clusters};
 use crate::{Kernel, KernelReport, Settings, Verdict};
 
@@ -105,7 +105,7 @@ impl Kernel<'_> {
     /// Bytes of dynamic shared memory: all that a CTA can have, if the kernel uses it.
     pub(super) fn assumed_dynamic(&self) -> u32 {
         let free = MOST_SHARED.saturating_sub(self.program.static_shared - program::windows::RESERVED);
-        if self.uses_dynamic() { free } else { 0 }
+        if self.program.uses_dynamic() { free } else { 0 }
     }
 
     /// Runs it under launches that are assumed. What shows whenever its places are reached is reported.
@@ -149,6 +149,10 @@ impl Kernel<'_> {
             )
         };
         let maps: Vec<_> = runs.iter().map(|run| (self.with_maps(run), run.boxes.missing)).collect();
+        // What one launch contradicts, may be due to its numbers.
+        let mut of_launches = runs.iter().filter(|run| run.is_a_launch()).map(|run| run.boxes.contradiction);
+        let first = of_launches.next().flatten();
+        let contradiction = first.filter(|_| of_launches.all(|it| it.is_some()));
         let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
         let doubted = judgement::doubted_races(&runs);
         let mut report =
@@ -162,10 +166,16 @@ impl Kernel<'_> {
                 &mut tried,
             )?;
         }
+        // What multiplies do not read says less than what the launch with boxes shows.
+        let (certain, other): (Vec<_>, Vec<_>) = contradiction
+            .into_iter()
+            .partition(|contradiction| !matches!(contradiction, Contradiction::Unread(..)));
+        certain.into_iter().for_each(|it| self.add_contradiction(it, &mut report));
         let shown_by = report.shown_by.unwrap_or(1);
         if let Some((Some(hypothesis), missing)) = maps.get(shown_by - 1) {
             self.try_maps(hypothesis, *missing, settings, &mut report, &mut tried)?;
         }
+        other.into_iter().for_each(|it| self.add_contradiction(it, &mut report));
         report.tried = tried;
         Ok(report)
     }
@@ -273,22 +283,38 @@ impl Kernel<'_> {
             }
             let tried = Settings { budget: settings.budget / part, ..*settings };
             assumption.assumes_cluster = self.assumes_cluster(is_open);
-            let run = self.run(&launch.checked()?, &tried, Some(assumption), &mut first.extents)?;
+            let mut run = self.run(&launch.checked()?, &tried, Some(assumption), &mut first.extents)?;
             if run.is_exhausted {
                 first.see(&run.visits);
                 last = Some(run);
                 continue;
             }
-            // Smaller numbers may be too small for anything to be done.
+            // Smaller numbers may be too small for anything to be done, and a large grid leaves too little to a cluster.
             let is_whole = first.are_all_seen(&run.visits) && run.report.reasons.is_empty();
             if grid == Grid::Few && !is_whole {
                 last = Some(run);
                 continue;
             }
             first.ended = index;
+            self.add_left_out(&first.seen, &mut run);
             return Ok(run);
         }
         last.ok_or_else(|| LaunchError("no launch".to_owned()))
+    }
+
+    /// What a run with more work did and this one does not is not judged.
+    fn add_left_out(&self, seen: &[bool], run: &mut Run) {
+        let is_left_out = |step: &usize| {
+            self.program.steps[*step].action.works()
+                && run.visits.get(*step).is_none_or(|visits| *visits == 0)
+        };
+        let Some(step) = (0..seen.len()).filter(|step| seen[*step]).find(is_left_out) else { return };
+        run.report.reasons.push(Reason {
+            span: self.program.spans.get(step).copied(),
+            text: "the assumed launches that come here use up the budget of warp instructions".to_owned(),
+            help: Some("give a larger `--budget`, or the real launch with `--launch`".to_owned()),
+        });
+        run.report.verdict = verdict(&run.report.diagnostics, &run.report.reasons);
     }
 
     /// Whether neither the launch nor the kernel says which CTAs are in a cluster.

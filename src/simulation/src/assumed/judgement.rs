@@ -79,6 +79,21 @@ impl Run {
         !self.has(key) && self.reaches(shown) && !self.has_other(key.0, shown)
     }
 
+    /// Threads of a CTA, if that is assumed.
+    fn threads(&self) -> Option<u32> {
+        self.hypothesis.as_ref().map(|it| it.launch.block.iter().product())
+    }
+
+    /// Whether it shows that the kernel is correct with fewer threads than another run has: it comes wherever that one
+    /// comes, and finds nothing.
+    fn is_clean_with_fewer_threads(&self, other: &Self) -> bool {
+        let visited = |run: &Self, step: usize| run.visits.get(step).is_some_and(|visits| *visits > 0);
+        self.threads() < other.threads()
+            && self.report.diagnostics.is_empty()
+            && self.report.reasons.is_empty()
+            && (0..other.visits.len()).all(|step| !visited(other, step) || visited(self, step))
+    }
+
     /// Whether it came to where something showed in another run, as often. What is in doubt need not show
     /// as late as there: rings of buffers have few stages.
     fn reaches(&self, shown: &Shown) -> bool {
@@ -271,7 +286,12 @@ pub(super) fn together(
             let is_passed = |run: &Run| run.hypothesis.as_ref().is_none_or(|it| it.assumption.number > 1);
             let is_enough = is_enough && runs.iter().any(|run| run.has(key) && is_passed(run));
             let is_sound = is_sure == run.is_a_launch() && is_enough;
-            if !is_denied && !is_doubtful && (is_sound || always_meet) {
+            // How many threads a CTA has is not known where launches differ in it.
+            let enough_threads = runs
+                .iter()
+                .filter(|other| counts(other) && other.is_clean_with_fewer_threads(run))
+                .find_map(Run::threads);
+            if !is_denied && !is_doubtful && enough_threads.is_none() && (is_sound || always_meet) {
                 let mut finding = finding.clone();
                 // The one that is printed anyway needs no number.
                 if !run.leading.is_empty() || shown_by.is_some_and(|first| first != *number) {
@@ -289,9 +309,10 @@ pub(super) fn together(
             doubted_by.get_or_insert(*number);
             let code = finding.code;
             let what = &finding.primary.message;
-            let why = match shown.doubt {
-                Some(why) => why.to_string(),
-                None => "the others reach this and do not show it".to_owned(),
+            let why = match (enough_threads, shown.doubt) {
+                (Some(threads), _) => format!("with {threads} threads in a CTA nothing is wrong"),
+                (None, Some(why)) => why.to_string(),
+                (None, None) => "the others reach this and do not show it".to_owned(),
             };
             let (showing, all) = (runs.iter().filter(|run| run.has(key)).count(), runs.len());
             let text = format!(
@@ -305,7 +326,14 @@ pub(super) fn together(
                 continue;
             }
             let first = *helps.entry(code).or_insert(*number);
-            let help = Some(help(first));
+            let help = Some(match (enough_threads, run.threads()) {
+                (Some(_), Some(threads)) => {
+                    format!(
+                        "give the number of threads, such as `--block {threads}`, or write `.reqntid` in the kernel"
+                    )
+                }
+                _ => help(first),
+            });
             reasons.push(Reason { span: Some(finding.primary.span), text, help });
         }
         if counts(run) {

@@ -1,19 +1,20 @@
 //! Tensor maps that are assumed: with boxes as the kernel shows them.
 //!
 //! A run under an assumed launch takes each load of a tensor copy for as large as its barrier expects. That hides a count
-//! that is wrong. So one more launch has tensor maps, whose boxes are what multiplies read and barriers expect.
+//! that is wrong, and a load that is missing. So one more launch has tensor maps, whose boxes are what multiplies read and
+//! barriers expect; and where no boxes explain what a kernel does, it is not called clean.
 
 use super::hypothesis::Hypothesis;
 use super::judgement;
 use crate::addresses;
 use crate::diagnostic::Code;
 use crate::launch::{Argument, LaunchError};
-use crate::machine::{BoxSize, BoxSizes, Extents};
+use crate::machine::{BoxSize, BoxSizes, Contradiction, Extents};
 use crate::program::windows;
 use crate::report::{Reason, TriedLaunch, verdict};
 use crate::run::Run;
 use crate::tensor_map::{self, ElementType, Fill, Interleave, Swizzle, TensorMap};
-use crate::{Kernel, KernelReport, Settings};
+use crate::{Kernel, KernelReport, Settings, Verdict};
 
 /// Elements of a box along each dimension (`cuTensorMapEncodeTiled`).
 const MOST_OF_BOX: u32 = 256;
@@ -83,19 +84,23 @@ impl Kernel<'_> {
             report.shown_by = Some(number);
             return Ok(());
         }
-        // Too few bytes may be meant: the results of some rows of a matrix may be unused.
-        let Some((read, expected)) = missing.filter(|_| report.diagnostics.is_empty()) else { return Ok(()) };
-        let Some(finding) = alone.diagnostics.into_iter().find(|it| it.code == Code::TransactionMismatch)
-        else {
+        if report.verdict != Verdict::Clean {
             return Ok(());
+        }
+        // Too few bytes may be meant: the results of some rows of a matrix may be unused.
+        let Some(finding) = alone.diagnostics.into_iter().next() else { return Ok(()) };
+        let what = match missing.filter(|_| finding.code == Code::TransactionMismatch) {
+            Some((read, expected)) => {
+                format!("these read {read} bytes, and the mbarrier expects {expected}")
+            }
+            None => finding.primary.message.clone(),
         };
         tried.extend(launch);
         report.shown_by.get_or_insert(number);
         report.reasons.push(Reason {
             span: Some(finding.primary.span),
             text: format!(
-                "{} shows if the tensor maps have boxes as large as what the multiplies read: these read {read} bytes, \
-                 and the mbarrier expects {expected}",
+                "{} shows if the tensor maps have boxes as large as what the multiplies read: {what}",
                 finding.code
             ),
             help: Some(format!(
@@ -105,6 +110,50 @@ impl Kernel<'_> {
         });
         report.verdict = verdict(&report.diagnostics, &report.reasons);
         Ok(())
+    }
+}
+
+impl Kernel<'_> {
+    /// Adds why no boxes explain what the runs did, if nothing else is wrong.
+    pub(super) fn add_contradiction(&self, contradiction: Contradiction, report: &mut KernelReport) {
+        if report.verdict != Verdict::Clean {
+            return;
+        }
+        let (step, text) = match contradiction {
+            Contradiction::Expected([(step, one), (_, other)]) if one == other => (
+                step,
+                format!("no boxes have the {one} bytes that an mbarrier expects of this load and those beside it"),
+            ),
+            Contradiction::Expected([(step, one), (_, other)]) => (
+                step,
+                format!(
+                    "no boxes fit what mbarriers expect: {one} bytes of this load and those beside it, {other} bytes of \
+                     others with the same tensor maps"
+                ),
+            ),
+            Contradiction::BothMatrices(step) => (
+                step,
+                "this load would have to bring both matrices of a multiply, as no other load brings the second one"
+                    .to_owned(),
+            ),
+            Contradiction::Unread(step, (read, expected)) => (
+                step,
+                format!(
+                    "an mbarrier expects {expected} bytes of this load and those beside it, and multiplies read {read} of \
+                     them"
+                ),
+            ),
+        };
+        report.reasons.push(Reason {
+            span: self.program.spans.get(step as usize).copied(),
+            text,
+            help: Some(format!(
+                "a load may be missing, or a count of bytes, an address or a descriptor be wrong; if not, `{}` writes a \
+                 launch: give the real tensor maps there, and run with `--launch launch.toml`",
+                self.command("--print-launch > launch.toml")
+            )),
+        });
+        report.verdict = verdict(&report.diagnostics, &report.reasons);
     }
 }
 

@@ -65,6 +65,7 @@ impl Grid<'_, '_> {
                 next_cluster: range.start,
                 between: Some(Box::new(Between::noting())),
                 trace: None,
+                racing: None,
             };
             let mut grid = Grid::new(kernel, launch, &settings, common, fits);
             (grid.left, grid.is_whole, grid.kept) = (left, false, Some(Vec::new()));

@@ -315,8 +315,9 @@ impl Machine<'_> {
         if let Some(strength) = access.strength {
             self.hear(strand, &places, strength);
         }
+        let racing = self.racing_lanes(strand);
         for (operand, (value, unknown)) in registers.iter().zip(&values) {
-            self.set(strand, *operand, active, value, *unknown);
+            self.set(strand, *operand, active, value, *unknown | racing & active);
         }
         for (index, lane, mask) in partly {
             let mut masks = [0; 32];

@@ -325,15 +325,16 @@ impl Machine<'_> {
                     ),
                 ));
             }
-            if !at.is_multiple_of(128) && map.interleave == Interleave::None {
-                let finding = Finding::new(
-                    Code::Misaligned,
-                    strand.step,
-                    "the address of a tensor copy in shared memory must be a multiple of 128",
-                    format!("{at:#x} is none"),
-                );
-                self.report(finding);
-            }
+        }
+        // Whatever the map says, unless its tensor is interleaved.
+        if !at.is_multiple_of(128) && map.as_ref().is_none_or(|map| map.interleave == Interleave::None) {
+            let finding = Finding::new(
+                Code::Misaligned,
+                strand.step,
+                "the address of a tensor copy in shared memory must be a multiple of 128",
+                format!("{at:#x} is none"),
+            );
+            self.report(finding);
         }
         self.has_open_copies |= bytes.is_none();
         let coordinates = self.coordinates(strand, tensor.coordinates, lane);

@@ -21,6 +21,7 @@ impl Machine<'_> {
         active: u32,
     ) -> Result<(), Stop> {
         let _ = results;
+        let mut active = active;
         let function = match callee {
             Callee::Known(function) => function,
             Callee::Address(operand) => {
@@ -32,11 +33,16 @@ impl Machine<'_> {
                         "the address of the function that is called is not known",
                     ));
                 }
-                if lanes(active).any(|lane| value[lane] != target) {
-                    return Err(Self::stop(
-                        strand,
-                        "threads of a warp call different functions through an address",
-                    ));
+                // Threads that call another function do so on their own.
+                let others: u32 =
+                    lanes(active).filter(|lane| value[*lane] != target).map(|lane| 1 << lane).sum();
+                if others != 0 {
+                    strand.join = self.new_join(strand.warp, strand.mask, strand.step + 1, strand.join);
+                    let mut other = strand.clone();
+                    other.mask = others;
+                    self.fresh.push(other);
+                    strand.mask &= !others;
+                    active &= !others;
                 }
                 let number = (target & ((1 << windows::BITS) - 1)) >> 4;
                 if target >> windows::BITS != windows::CODE || number >= self.program.functions.len() as u64 {

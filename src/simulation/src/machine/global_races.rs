@@ -217,10 +217,17 @@ impl Machine<'_> {
             }
         }
         for (own, other, at) in found {
+            let (one, two) = (*self.history.access(own), *self.history.access(other));
+            if self.note_racing(&one, &two) {
+                continue;
+            }
             let place = self.global_name(at);
             self.race(own, (Conflict::Race(other), clock), Code::GlobalMemoryRace, &place);
         }
         for (other, at) in others {
+            if self.note_racing(&access, &other) {
+                continue;
+            }
             self.race_between(&access, &other, at);
         }
     }

@@ -29,9 +29,26 @@ pub(super) struct Layouts {
     all: Vec<(u32, u32, Layout)>,
 }
 
+/// As what a matrix is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ReadAs {
+    /// The first operand of a multiply.
+    A,
+    /// The second one.
+    B,
+    /// What `tcgen05.cp` copies.
+    Copied,
+}
+
+impl ReadAs {
+    pub(super) const COUNT: usize = 3;
+    pub(super) const ALL: [Self; Self::COUNT] = [Self::A, Self::B, Self::Copied];
+}
+
 /// How a matrix is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reader {
+    pub(super) read_as: ReadAs,
     /// Nothing if its pattern is moved.
     pub(super) swizzle: Option<Swizzle>,
     /// Bits of an element, and how many it takes.

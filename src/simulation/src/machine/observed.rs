@@ -1,19 +1,21 @@
 //! What a run shows about the boxes of tensor maps that are assumed.
 //!
 //! A tensor map is not in the PTX. But a kernel shows how large its boxes are: multiplies read what loads have brought,
-//! and an mbarrier expects so many bytes of all the loads that it awaits. In a correct kernel both agree.
+//! and an mbarrier expects so many bytes of all the loads that it awaits. In a correct kernel both agree, and all phases
+//! of all mbarriers agree with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
 use super::Machine;
+use super::box_sizes::{Equation, solve};
 use super::extents::Extents;
-use super::layouts::Reader;
+use super::layouts::{ReadAs, Reader};
 use super::tensor_core::Footprint;
 use crate::addresses::Swizzle;
 use crate::isa::generic::LoadMode;
-use crate::program::TensorCopy;
+use crate::program::{TensorCopy, windows};
 use crate::shadow::GRANULE;
 
 /// A box as the kernel shows it.
@@ -35,6 +37,19 @@ pub(crate) struct BoxSizes {
     pub(crate) sizes: BTreeMap<u64, BoxSize>,
     /// Bytes that multiplies read of what an mbarrier has awaited, and fewer bytes that it expected.
     pub(crate) missing: Option<(u32, u32)>,
+    /// Why no boxes explain what the run did.
+    pub(crate) contradiction: Option<Contradiction>,
+}
+
+/// Why no boxes explain what a run did: something is missing in the kernel, or counted wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contradiction {
+    /// What mbarriers expect of the loads at these two steps: no boxes have so many bytes.
+    Expected([(u32, u32); 2]),
+    /// The load at this step would have to bring both matrices of a multiply.
+    BothMatrices(u32),
+    /// An mbarrier expects so many bytes of the load at a step and of others, and multiplies read fewer.
+    Unread(u32, (u32, u32)),
 }
 
 /// What copies and multiplies do.
@@ -46,10 +61,29 @@ pub(super) struct Observed {
     loads: BTreeMap<(u32, u32), u64>,
     stores: BTreeMap<(u32, u32), u64>,
     /// By CTA and granule: how multiplies read it.
-    read: BTreeMap<u32, Vec<Option<Reader>>>,
-    seen: FxHashSet<(u32, u32)>,
-    /// The maps of loads that an mbarrier awaits together, and how many bytes it expects.
-    awaited: BTreeMap<Vec<u64>, BTreeSet<u32>>,
+    read: BTreeMap<u32, Vec<Option<Read>>>,
+    seen: FxHashSet<(u32, u32, ReadAs)>,
+    /// What an mbarrier expects of loads that it awaits together: their maps and the bytes. With the step of one of them,
+    /// and where they go.
+    awaited: BTreeMap<(Vec<u64>, u32), (u32, Vec<(u32, u32)>)>,
+}
+
+/// How multiplies read a granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read {
+    reader: Reader,
+    /// As which matrices.
+    matrices: [bool; ReadAs::COUNT],
+}
+
+/// What multiplies read of a load.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    bytes: u32,
+    /// How, if all of it is read alike.
+    reader: Option<Reader>,
+    /// Whether some of it is read as A only, and some as B only.
+    is_of_both: bool,
 }
 
 impl Observed {
@@ -70,23 +104,58 @@ impl Observed {
         }
     }
 
-    /// Bytes that multiplies read from a start on, up to the next one, and how.
-    fn read_from(&self, (cta, start): (u32, u32)) -> (u32, Option<Reader>) {
+    /// What multiplies read from a start on, up to the next one.
+    fn read_from(&self, (cta, start): (u32, u32)) -> Part {
         let next = self.loads.range((cta, start + 1)..).next().filter(|((other, _), _)| *other == cta);
         let end = next.map_or(u32::MAX, |((_, next), _)| *next);
         let read = self.read.get(&cta).map_or(&[][..], Vec::as_slice);
         let own = read.get((start / GRANULE) as usize..).unwrap_or_default();
         let most = ((end - start) / GRANULE) as usize;
-        let own: Vec<Reader> = own.iter().take(most).map_while(|reader| *reader).collect();
-        let reader = own.first().copied().filter(|first| own.iter().all(|reader| reader == first));
-        (own.len() as u32 * GRANULE, reader)
+        let own: Vec<Read> = own.iter().take(most).map_while(|read| *read).collect();
+        let first = own.first().map(|read| read.reader);
+        let is_only = |it: &Read, matrix: ReadAs| {
+            ReadAs::ALL.iter().all(|other| it.matrices[*other as usize] == (*other == matrix))
+        };
+        Part {
+            bytes: own.len() as u32 * GRANULE,
+            reader: first.filter(|first| own.iter().all(|read| read.reader == *first)),
+            is_of_both: own.iter().any(|it| is_only(it, ReadAs::A))
+                && own.iter().any(|it| is_only(it, ReadAs::B)),
+        }
+    }
+
+    /// What mbarriers expect of maps that nobody changes.
+    fn equations(&self) -> Vec<Equation> {
+        let is_constant = |map: &u64| map >> windows::BITS == windows::PARAM;
+        let of_constants = self.awaited.iter().filter(|((maps, _), _)| maps.iter().all(is_constant));
+        of_constants
+            .map(|((maps, bytes), (step, _))| Equation { maps: maps.clone(), bytes: *bytes, step: *step })
+            .collect()
+    }
+
+    /// Why no boxes explain it.
+    fn contradiction(&self) -> Option<Contradiction> {
+        if let Err(both) = solve(&self.equations()) {
+            return Some(Contradiction::Expected(both));
+        }
+        for ((_, bytes), (step, places)) in &self.awaited {
+            let parts: Vec<Part> = places.iter().map(|place| self.read_from(*place)).collect();
+            if parts.iter().any(|part| part.is_of_both) {
+                return Some(Contradiction::BothMatrices(*step));
+            }
+            let read: u32 = parts.iter().map(|part| part.bytes).sum();
+            if read < *bytes && parts.iter().all(|part| part.bytes > 0) {
+                return Some(Contradiction::Unread(*step, (read, *bytes)));
+            }
+        }
+        None
     }
 
     /// The boxes, as far as all that a run does agrees.
     pub(super) fn sizes(&self, extents: &Extents) -> BoxSizes {
         let mut read: BTreeMap<u64, (u32, Option<Reader>)> = BTreeMap::new();
         for (place, map) in &self.loads {
-            let (bytes, reader) = self.read_from(*place);
+            let Part { bytes, reader, .. } = self.read_from(*place);
             match read.get_mut(map) {
                 // A part that nothing multiplies says nothing.
                 _ if bytes == 0 => {}
@@ -99,20 +168,24 @@ impl Observed {
                 }
             }
         }
-        let mut all = BoxSizes::default();
+        let mut all = BoxSizes { contradiction: self.contradiction(), ..BoxSizes::default() };
         let mut expected: BTreeMap<u64, u32> = BTreeMap::new();
-        for (maps, bytes) in &self.awaited {
+        let phases: BTreeSet<(&Vec<u64>, u32)> =
+            self.awaited.keys().map(|(maps, bytes)| (maps, *bytes)).collect();
+        for (maps, bytes) in &phases {
             // Bytes that differ from phase to phase have several meanings.
-            let Some(bytes) = bytes.first().copied().filter(|_| bytes.len() == 1) else { continue };
+            if phases.iter().any(|(other, of_other)| other == maps && of_other != bytes) {
+                continue;
+            }
             let known: u32 = maps.iter().filter_map(|map| read.get(map)).map(|(bytes, _)| bytes).sum();
             let unread: Vec<u64> = maps.iter().copied().filter(|map| !read.contains_key(map)).collect();
             // Of elements with padding, a barrier may count the bytes with or without it.
             let is_padded = maps.iter().filter_map(|map| read.get(map)?.1).any(|it| it.bits.0 < it.bits.1);
-            if is_padded && known != bytes {
+            if is_padded && known != *bytes {
                 continue;
             }
-            if known > bytes {
-                all.missing.get_or_insert((known, bytes));
+            if known > *bytes {
+                all.missing.get_or_insert((known, *bytes));
             } else if let Some(first) = unread.first()
                 && unread.iter().all(|map| map == first)
                 && (bytes - known).is_multiple_of(unread.len() as u32)
@@ -120,7 +193,7 @@ impl Observed {
                 expected.insert(*first, (bytes - known) / unread.len() as u32);
             } else if maps.iter().all(|map| *map == maps[0]) && bytes.is_multiple_of(maps.len() as u32) {
                 expected.insert(maps[0], bytes / maps.len() as u32);
-            } else if known == bytes {
+            } else if known == *bytes {
                 expected.extend(maps.iter().filter_map(|map| Some((*map, read.get(map)?.0))));
             }
         }
@@ -169,13 +242,13 @@ impl Machine<'_> {
     }
 
     /// Notes the loads that an mbarrier awaits together: where they go.
-    pub(super) fn note_awaited(&mut self, places: &[(u32, u32)], bytes: u32) {
+    pub(super) fn note_awaited(&mut self, step: u32, places: &[(u32, u32)], bytes: u32) {
         let Some(influence) = &mut self.influence else { return };
         let observed = &mut influence.observed;
         let maps: Option<Vec<u64>> = places.iter().map(|place| observed.loads.get(place).copied()).collect();
         if let Some(mut maps) = maps {
             maps.sort_unstable();
-            observed.awaited.entry(maps).or_default().insert(bytes);
+            observed.awaited.entry((maps, bytes)).or_insert_with(|| (step, places.to_vec()));
         }
     }
 
@@ -183,7 +256,7 @@ impl Machine<'_> {
     pub(super) fn note_read(&mut self, cta: u32, matrix: &Footprint, reader: Reader) {
         let Self { influence: Some(influence), ctas, .. } = self else { return };
         let observed = &mut influence.observed;
-        if observed.loads.is_empty() || !observed.seen.insert((matrix.number, cta)) {
+        if observed.loads.is_empty() || !observed.seen.insert((matrix.number, cta, reader.read_as)) {
             return;
         }
         let shared = &ctas[cta as usize].shared;
@@ -198,7 +271,9 @@ impl Machine<'_> {
                 if read.len() <= index {
                     read.resize(index + 1, None);
                 }
-                read[index] = Some(reader);
+                let known = read[index].get_or_insert(Read { reader, matrices: [false; ReadAs::COUNT] });
+                known.reader = reader;
+                known.matrices[reader.read_as as usize] = true;
             }
         }
     }

@@ -391,7 +391,7 @@ impl Machine<'_> {
     /// Lets the copies of unknown size take effect that an mbarrier waits for with nothing else: they
     /// bring what it expects. Whether there were some.
     pub(super) fn perform_open(&mut self) -> bool {
-        let Some(numbers) = self.awaited_by_open() else { return false };
+        let Some((numbers, is_guessed)) = self.awaited_by_open() else { return false };
         let mut last: BTreeMap<u32, LastOpen> = BTreeMap::new();
         let mut brought: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         let mut index = 0;
@@ -416,8 +416,8 @@ impl Machine<'_> {
         }
         for (number, LastOpen { agent, tick, step, warp, clock }) in last {
             let expected = self.mbarriers[number as usize].transactions;
-            if let Some(places) = brought.get(&number) {
-                self.note_awaited(places, expected as u32);
+            if let Some(places) = brought.get(&number).filter(|_| !is_guessed) {
+                self.note_awaited(step, places, expected as u32);
             }
             let event = Event { agent, tick, step, warp, clock: &clock, releases: true, is_elsewhere: false };
             self.complete_transactions(number, expected, event);
@@ -426,8 +426,8 @@ impl Machine<'_> {
     }
 
     /// The mbarriers that wait for copies of unknown size and nothing else. A multicast copy signals several: it takes
-    /// effect when all of these wait, as each of them has a part of what it expects from it.
-    fn awaited_by_open(&mut self) -> Option<Vec<u32>> {
+    /// effect when all of these wait, as each of them has a part of what it expects from it. With whether that is a guess.
+    fn awaited_by_open(&mut self) -> Option<(Vec<u32>, bool)> {
         let waits = |number: &u32| {
             let barrier = &self.mbarriers[*number as usize];
             barrier.pending == 0 && barrier.transactions > 0
@@ -449,7 +449,7 @@ impl Machine<'_> {
                 }
             }
             if together.iter().all(waits) {
-                return Some(together);
+                return Some((together, false));
             }
             first.get_or_insert(start);
         }
@@ -458,7 +458,7 @@ impl Machine<'_> {
         if let Some(influence) = &mut self.influence {
             influence.guess();
         }
-        Some(vec![first])
+        Some((vec![first], true))
     }
 }
 

@@ -151,8 +151,13 @@ impl Machine<'_> {
             let what = if rank as usize >= self.ctas.len() {
                 format!("there is no CTA {rank} in the cluster: the address is {address:#x}")
             } else {
+                let none = if size == self.dynamic_start && self.program.uses_dynamic() {
+                    ": the launch gives it no dynamic shared memory"
+                } else {
+                    ""
+                };
                 format!(
-                    "{bytes} bytes at {offset} are {verb}, but the shared memory of the CTA ends at {size}"
+                    "{bytes} bytes at {offset} are {verb}, but the shared memory of the CTA ends at {size}{none}"
                 )
             };
             self.outside(strand, &what);

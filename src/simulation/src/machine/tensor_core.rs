@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptx_numbers::OldD;
 
 use super::cells::first_bit;
-use super::layouts::Reader;
+use super::layouts::{ReadAs, Reader};
 use super::operation::{Kind, Operation};
 use super::product::{self, Decoded, Part, Product, Where};
 use super::tensor::{ALL, Region};
@@ -353,7 +353,7 @@ impl Machine<'_> {
             writes.push(Region { cta, groups, column, columns: shape.columns() });
             // The padding of what is decompressed is not read.
             let bits = decompressed.map_or((16, 16), |bits| (bits, 8));
-            shared.extend(self.matrix_in(strand, cta, extent, bits));
+            shared.extend(self.matrix_in(strand, cta, extent, (ReadAs::Copied, bits)));
         }
         let does = match shape {
             CpShape::S4x256b => asynchrony::Access::Copy4x256b,
@@ -371,11 +371,11 @@ impl Machine<'_> {
         &mut self,
         strand: &Strand,
         cta: u32,
-        matrix: Extent,
-        bits: (u32, u32),
+        extent: Extent,
+        (read_as, bits): (ReadAs, (u32, u32)),
     ) -> Option<(u32, Arc<Footprint>, Reader)> {
         let number = self.footprints.len() as u32;
-        let footprint = self.footprints.entry(matrix).or_insert_with(|| Arc::new(footprint(matrix, number)));
+        let footprint = self.footprints.entry(extent).or_insert_with(|| Arc::new(footprint(extent, number)));
         let footprint = Arc::clone(footprint);
         let Footprint { start, end, .. } = *footprint;
         // Where its descriptor cannot say where it is, that was judged.
@@ -397,12 +397,9 @@ impl Machine<'_> {
             return None;
         }
         // Where the pattern starts elsewhere, nothing is compared.
-        let moved = matrix.word >> 49 & 7;
-        Some((
-            cta,
-            footprint,
-            Reader { swizzle: (moved == 0).then_some(Swizzle::of_descriptor(matrix.word)), bits },
-        ))
+        let moved = extent.word >> 49 & 7;
+        let swizzle = (moved == 0).then_some(Swizzle::of_descriptor(extent.word));
+        Some((cta, footprint, Reader { read_as, swizzle, bits }))
     }
 
     pub(super) fn multiply_work(
@@ -536,7 +533,7 @@ impl Machine<'_> {
                         lines: (0, m / ctas),
                         length: (a_k, element(a)),
                     };
-                    shared.extend(self.matrix_in(strand, *cta, matrix, bits(a)));
+                    shared.extend(self.matrix_in(strand, *cta, matrix, (ReadAs::A, bits(a))));
                 }
                 Where::Tensor(_, column) => {
                     let columns = (a_k * element(a) / 32).max(1);
@@ -549,7 +546,7 @@ impl Machine<'_> {
                 lines: (shift, n / ctas),
                 length: (k, element(b)),
             };
-            shared.extend(self.matrix_in(strand, *cta, matrix, bits(b)));
+            shared.extend(self.matrix_in(strand, *cta, matrix, (ReadAs::B, bits(b))));
             // Each quarter of the lanes holds all scales (9.7.16.10.7), and the metadata of the rows that A has there: of
             // these, one column is looked at.
             let of_metadata = if half {

@@ -745,3 +745,49 @@ fn too_few_bytes_are_expected() {
     assert!(report.reasons.iter().any(|it| it.text.contains("read 32768 bytes")), "{:?}", report.reasons);
     assert!(tried(&report).contains("box = [64, 128]"));
 }
+
+/// Without `.reqntid` nobody knows how many threads a CTA has. What is wrong with four warps is no finding in a kernel that
+/// is right with one.
+#[test]
+fn the_number_of_threads_is_not_known() {
+    let body = "    .reg .b32 t, at, v;
+    .shared .align 4 .b32 tile[32];
+    mov.u32 t, %tid.x;
+    mov.u32 at, tile;
+    mad.lo.u32 at, t, 4, at;
+    st.shared.b32 [at], t;
+    ret;
+";
+    let open = kernel("", 32, body).replace(".reqntid 32", "");
+    let report = simulate(&open);
+    assert_eq!(report.verdict, Verdict::Incomplete, "{:?}", codes(&report));
+    let text = &report.reasons[0].text;
+    assert!(text.contains("with 32 threads in a CTA nothing is wrong"), "{text}");
+    assert!(report.reasons[0].help.as_ref().is_some_and(|help| help.contains("`--block 128`")));
+    assert_eq!(codes(&simulate(&kernel("", 128, body))), ["SIM501"]);
+    assert_eq!(simulate(&kernel("", 32, body)).verdict, Verdict::Clean);
+}
+
+/// No tensor maps explain what a kernel does whose load is missing, or that counts wrongly. It is not called clean.
+#[test]
+fn no_boxes_explain_what_the_kernel_does() {
+    let sound = include_str!("../../../../docs/simulation/gemm.ptx").replace("entry gemm(", "entry k(");
+    let without = |what: &str| -> String {
+        sound.lines().filter(|line| !line.contains(what)).map(|line| format!("{line}\n")).collect()
+    };
+    let descriptor = "add.u64 desc_b, desc_a, 1024;";
+    for (text, reason) in [
+        (without("[map_b, {x, 0}]"), "this load would have to bring both matrices of a multiply"),
+        (without("[map_a, {x, 0}]"), "this load would have to bring both matrices of a multiply"),
+        (sound.replace("[bar], 32768;", "[bar], 33792;"), "expects 33792 bytes of this load"),
+        (
+            sound.replace(descriptor, &format!("{descriptor} xor.b64 desc_b, desc_b, 0xC000000000000000;")),
+            "multiplies read 16960 of them",
+        ),
+    ] {
+        assert_ne!(text, sound);
+        let report = simulate(&text);
+        assert_eq!(report.verdict, Verdict::Incomplete, "{reason}: {:?}", codes(&report));
+        assert!(report.reasons.iter().any(|it| it.text.contains(reason)), "{reason}: {:?}", report.reasons);
+    }
+}

@@ -48,7 +48,7 @@ fn run(text: &str, schedule: Schedule) -> Found {
     let unit = Unit::new(&source);
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
-    let settings = Settings { schedule, budget: 200_000, ..Settings::default() };
+    let settings = Settings { schedule, budget: 200_000, strict: true, ..Settings::default() };
     let report = kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap();
     assert_ne!(report.verdict, Verdict::Incomplete, "{:?}\n{text}", report.reasons);
     let has =

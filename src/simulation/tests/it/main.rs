@@ -21,6 +21,7 @@ mod matrices;
 mod mma;
 mod mma_forms;
 mod proxy_fences;
+mod racing_reads;
 mod reductions;
 mod slices;
 mod tensor_forms;

@@ -330,3 +330,41 @@ fn reductions_that_an_mbarrier_awaits() {
         is((-7_i32).cast_unsigned().into())
     ));
 }
+
+/// Threads of a warp may call different functions through an address: each group on its own, and all go on together.
+#[test]
+fn calls_of_different_functions_through_an_address() {
+    let text = "
+.version 9.4
+.target sm_100a
+.address_size 64
+.func (.reg .b32 result) twice(.reg .b32 x) { add.u32 result, x, x; ret; }
+.func (.reg .b32 result) more(.reg .b32 x) { add.u32 result, x, 100; ret; }
+.visible .entry k(.param .u64 out)
+.reqntid 32
+{
+    .reg .pred p;
+    .reg .b32 lane, odd, one, other, wanted;
+    .reg .b64 first, second, which;
+    mov.u32 lane, %laneid;
+    and.b32 odd, lane, 1;
+    setp.eq.u32 p, odd, 1;
+    mov.u64 first, twice;
+    mov.u64 second, more;
+    selp.b64 which, first, second, p;
+    prototype: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+    call (one), which, (lane), prototype;
+    shfl.sync.bfly.b32 other, one, 1, 31, -1;
+    xor.b32 lane, lane, 1;
+    add.u32 wanted, lane, 100;
+    @!p add.u32 wanted, lane, lane;
+    setp.ne.u32 p, other, wanted;
+    @p trap;
+    ret;
+}
+";
+    for schedule in [Schedule::Early, Schedule::Late, Schedule::Random(3)] {
+        let report = simulate(text, schedule);
+        assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", report.diagnostics, report.reasons);
+    }
+}

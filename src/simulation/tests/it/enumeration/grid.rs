@@ -44,7 +44,7 @@ fn run_once(program: &Program, schedule: Schedule) -> Found {
     let kernel = Kernel::new(&unit, "k").unwrap();
     let launch: LaunchFile = toml::from_str(&program.launch()).unwrap();
     let launch = kernel.launch(&launch, &mut |_| Ok(Vec::new())).unwrap();
-    let settings = Settings { schedule, budget: 200_000, ..Settings::default() };
+    let settings = Settings { schedule, budget: 200_000, strict: true, ..Settings::default() };
     let report = kernel.simulate_all(&launch, &settings).unwrap();
     assert_ne!(report.verdict, Verdict::Incomplete, "{:?}\n{text}", report.reasons);
     let codes: Vec<&str> = report.diagnostics.iter().map(|it| it.code.as_str()).collect();

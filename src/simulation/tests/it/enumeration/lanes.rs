@@ -19,7 +19,8 @@ fn run(program: &Program, seed: u64) -> Found {
     let kernel = Kernel::new(&unit, "k").unwrap();
     let launch: LaunchFile = toml::from_str(program::LAUNCH).unwrap();
     let launch = kernel.launch(&launch, &mut |_| Ok(Vec::new())).unwrap();
-    let settings = Settings { schedule: schedule(seed), budget: 200_000, ..Settings::default() };
+    let settings =
+        Settings { schedule: schedule(seed), budget: 200_000, strict: true, ..Settings::default() };
     let report = kernel.simulate_all(&launch, &settings).unwrap();
     assert_ne!(report.verdict, Verdict::Incomplete, "{:?}\n{text}", report.reasons);
     let has = |codes: &[&str]| report.diagnostics.iter().any(|it| codes.contains(&it.code.as_str()));
