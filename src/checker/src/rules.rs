@@ -181,6 +181,7 @@ rules! {
     simulation::allocation_never_satisfied,
     simulation::wrong_lanes,
     simulation::tensor_memory_uninitialized,
+    simulation::result_unread,
     // SIM4 Barriers
     simulation::barrier_uninitialized,
     simulation::barrier_reused,
@@ -195,6 +196,7 @@ rules! {
     simulation::layout_mismatch,
     simulation::shared_memory_uninitialized,
     simulation::invalid_descriptor,
+    simulation::operand_overlap,
     // TC0 Syntax
     syntax::syntax_error,
     syntax::invalid_token,

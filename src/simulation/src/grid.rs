@@ -15,11 +15,11 @@ use std::ops::Range;
 use super::diagnostic::{Code, Diagnostic};
 use super::launch::{Launch, LaunchError};
 use super::machine::{
-    Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome, RacingReads, Unknown,
+    Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome, RacingReads, Results, Unknown,
 };
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
-use super::run::{Run, clusters};
+use super::run::{Run, clusters, unread_result};
 use super::{Checks, Keeps, Kernel, KernelReport, Progress, Reason, Schedule, Settings, Verdict};
 
 /// What a grid may execute, in budgets of a cluster.
@@ -188,11 +188,17 @@ impl Kernel<'_> {
                 next => grid.advance(&next, extents, &parameters)?,
             }
         }
-        let Grid { report, common, extents, .. } = grid;
+        let Grid { report, common, extents, is_whole, results, .. } = grid;
         asked.trace = common.trace;
         asked.racing = common.racing;
         let keeps_to_known = common.global.has_known_stores_only();
         let mut report = report.ok_or_else(|| LaunchError("an empty grid".to_owned()))?;
+        if is_whole && report.verdict == Verdict::Clean {
+            let spans = &self.program.spans;
+            let unread = results.unread().into_iter();
+            report.diagnostics.extend(unread.map(|step| unread_result(step).diagnostic(spans)));
+            report.verdict = verdict(&report.diagnostics, &report.reasons);
+        }
         report.outputs = self.outputs(launch, (&common.global, settings.keeps == Keeps::Memory), &places);
         report.memory = (settings.keeps == Keeps::Memory).then(|| launch.memory.with(common.global));
         Ok(Ran { report, extents, keeps_to_known })
@@ -264,6 +270,7 @@ struct Grid<'k, 'u> {
     left: u64,
     /// Whether all clusters of the grid run.
     is_whole: bool,
+    results: Results,
 }
 
 impl<'k, 'u> Grid<'k, 'u> {
@@ -290,6 +297,7 @@ impl<'k, 'u> Grid<'k, 'u> {
             },
             left: settings.budget.saturating_mul(CLUSTERS),
             is_whole: true,
+            results: Results::default(),
         }
     }
 
@@ -415,6 +423,7 @@ impl<'k, 'u> Grid<'k, 'u> {
             let known = self.extents.entry(place).or_default();
             *known = bytes.max(*known);
         }
+        self.results.add(&run.results);
         let mut report = run.report;
         match &mut self.report {
             None => self.report = Some(report),

@@ -43,6 +43,7 @@ mod races;
 mod racing_reads;
 mod recording;
 mod reduction;
+mod results;
 mod spread;
 mod states;
 mod step;
@@ -64,6 +65,7 @@ pub(crate) use self::observed::{BoxSize, BoxSizes, Contradiction};
 use self::operation::Operation;
 pub(crate) use self::printing::{Print, Prints};
 pub(crate) use self::racing_reads::{RacingReads, Unknown};
+pub(crate) use self::results::Results;
 use self::tensor::TensorMemory;
 pub(crate) use self::touched::Touched;
 use self::warp::{Strand, Wait, Warp};
@@ -174,6 +176,8 @@ pub(crate) struct Outcome {
     pub(crate) prints: Prints,
     pub(crate) record: Option<Record>,
     pub(crate) states: Vec<CtaState>,
+    /// The results of multiplies, and which of them are read.
+    pub(crate) results: Results,
 }
 
 /// Where a run has come to.
@@ -313,6 +317,7 @@ pub(crate) struct Machine<'p> {
     /// What a slice asks of the run, if there is one.
     trace: Option<Box<Trace>>,
     racing: Option<Box<RacingReads>>,
+    results: Results,
     progress: Option<&'p Progress>,
     keeps_state: bool,
     until: Option<(u32, u32)>,
@@ -438,6 +443,7 @@ impl<'p> Machine<'p> {
             believes: conditions.believes,
             trace: None,
             racing: None,
+            results: Results::default(),
             progress: conditions.progress,
             keeps_state: conditions.keeps_state,
             until: conditions.until,
@@ -650,6 +656,7 @@ impl<'p> Machine<'p> {
             boxes: self.influence.as_ref().map_or_else(BoxSizes::default, |it| it.observed.sizes(&extents)),
             leading: self.influence.map_or_else(BTreeSet::new, |influence| influence.leading()),
             extents,
+            results: self.results,
             global: self.global,
             prints: self.prints,
         }
@@ -668,10 +675,7 @@ impl<'p> Machine<'p> {
         loop {
             self.strands.retain(|strand| strand.mask != 0);
             if self.strands.is_empty() {
-                // What is under way may still find something.
-                while let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
-                    self.perform(index);
-                }
+                self.perform_rest();
                 return Ok(Advance::Ended);
             }
             let count = self.strands.len();
@@ -739,6 +743,21 @@ impl<'p> Machine<'p> {
             }
             self.hang();
             return Ok(Advance::Ended);
+        }
+    }
+
+    /// All threads have ended: what is under way may still find something.
+    fn perform_rest(&mut self) {
+        loop {
+            if let Some(index) = (0..self.pending.len()).find(|index| self.is_ready(*index)) {
+                self.perform(index);
+            } else if !self.perform_open() {
+                break;
+            }
+        }
+        // Copies of unknown size come although no mbarrier expects them.
+        while let Some(index) = (0..self.pending.len()).find(|index| self.is_open(*index)) {
+            self.perform(index);
         }
     }
 

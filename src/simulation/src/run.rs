@@ -8,14 +8,15 @@ use super::array::ArrayOf;
 use super::assumed::{Assumption, Hypothesis, Shown, once_for_each_cause};
 use super::launch::{self, Argument, Launch, LaunchError, MOST_SHARED};
 use super::machine::{
-    BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Print, Shape,
-    Slot,
+    BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Print, Results,
+    Shape, Slot,
 };
 use super::program;
 use super::report::{Printed, verdict};
 use super::tensor_map::TensorMap;
 use super::{Checks, Keeps, Kernel, KernelReport, Output, Reason, Settings, Verdict};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::findings::Finding;
 
 /// What became of one run, and what it shows about the launch.
 pub(super) struct Run {
@@ -36,8 +37,21 @@ pub(super) struct Run {
     pub(super) leading: BTreeSet<u64>,
     /// The boxes of tensor maps that are assumed.
     pub(super) boxes: BoxSizes,
+    /// The results of multiplies, and which of them are read.
+    pub(super) results: Results,
     /// The launch, if it is assumed.
     pub(super) hypothesis: Option<Hypothesis>,
+}
+
+/// Nothing reads the result of a multiply.
+pub(super) fn unread_result(step: u32) -> Finding {
+    Finding::new(
+        Code::ResultUnread,
+        step,
+        "nothing reads the result of this multiply",
+        "no `tcgen05.ld` and no other multiply reads these columns of Tensor Memory after it",
+    )
+    .help("load the result, or leave the multiply out; the address of D or of the load may be wrong")
 }
 
 impl Kernel<'_> {
@@ -81,6 +95,7 @@ impl Kernel<'_> {
                 extents: Extents::new(),
                 boxes: BoxSizes::default(),
                 leading: BTreeSet::new(),
+                results: Results::default(),
                 hypothesis: None,
             });
         }
@@ -215,6 +230,15 @@ impl Kernel<'_> {
                 (finding.diagnostic(&program.spans), shown)
             })
             .collect();
+        // Which results are read may depend on what is assumed.
+        if is_assumed && outcome.leading.is_empty() && outcome.stop.is_none() && found.is_empty() {
+            let visits = |step: u32| [outcome.visits.get(step as usize).copied().unwrap_or(0), 0];
+            found.extend(outcome.results.unread().into_iter().map(|step| {
+                let finding = unread_result(step);
+                let shown = Shown::new(&finding, visits(step));
+                (finding.diagnostic(&program.spans), shown)
+            }));
+        }
         // The first that shows is most likely the cause.
         found.dedup_by(|one, other| one.0 == other.0);
         // What several runs show is compared first.
@@ -273,6 +297,7 @@ impl Kernel<'_> {
             extents,
             leading,
             boxes,
+            results: outcome.results,
             hypothesis,
         }
     }

@@ -59,6 +59,7 @@ codes! {
     AllocationNeverSatisfied "SIM304" "allocation-never-satisfied" Error Silent,
     WrongLanes "SIM305" "wrong-lanes" Error Silent,
     TensorMemoryUninitialized "SIM306" "tensor-memory-uninitialized" Error Silent,
+    ResultUnread "SIM307" "result-unread" Warning Silent,
     // SIM4 Barriers
     BarrierUninitialized "SIM401" "barrier-uninitialized" Error Silent,
     BarrierReused "SIM402" "barrier-reused" Error Silent,
@@ -73,6 +74,7 @@ codes! {
     LayoutMismatch "SIM504" "layout-mismatch" Error Silent,
     SharedMemoryUninitialized "SIM505" "shared-memory-uninitialized" Error Silent,
     InvalidDescriptor "SIM506" "invalid-descriptor" Error Silent,
+    OperandOverlap "SIM507" "operand-overlap" Error Silent,
     // TC0 Syntax
     SyntaxError "TC001" "syntax-error" Error Rejects,
     InvalidToken "TC002" "invalid-token" Error Rejects,

@@ -170,12 +170,16 @@ impl Kernel<'_> {
         let (certain, other): (Vec<_>, Vec<_>) = contradiction
             .into_iter()
             .partition(|contradiction| !matches!(contradiction, Contradiction::Unread(..)));
-        certain.into_iter().for_each(|it| self.add_contradiction(it, &mut report));
+        for contradiction in certain {
+            self.add_contradiction(contradiction, &mut report);
+        }
         let shown_by = report.shown_by.unwrap_or(1);
         if let Some((Some(hypothesis), missing)) = maps.get(shown_by - 1) {
             self.try_maps(hypothesis, *missing, settings, &mut report, &mut tried)?;
         }
-        other.into_iter().for_each(|it| self.add_contradiction(it, &mut report));
+        for contradiction in other {
+            self.add_contradiction(contradiction, &mut report);
+        }
         report.tried = tried;
         Ok(report)
     }

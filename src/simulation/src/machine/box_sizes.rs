@@ -70,9 +70,13 @@ impl Derived {
         Some(Self { maps, bytes: self.bytes - other.bytes, from: [self.from[0], other.from[0]] })
     }
 
+    fn count(&self) -> i64 {
+        i64::from(self.maps.len() as u32)
+    }
+
     fn has_no_solution(&self) -> bool {
         let is_one = self.maps.iter().all(|map| *map == self.maps[0]);
-        match self.maps.len() as i64 {
+        match self.count() {
             0 => self.bytes != 0,
             count if is_one => self.bytes <= 0 || self.bytes % (count * i64::from(MULTIPLE)) != 0,
             _ => self.bytes <= 0 || self.bytes % i64::from(MULTIPLE) != 0,
@@ -82,7 +86,7 @@ impl Derived {
     fn solution(&self) -> Option<(u64, u32)> {
         let first = *self.maps.first()?;
         let is_one = self.maps.iter().all(|map| *map == first);
-        is_one.then(|| (first, (self.bytes / self.maps.len() as i64) as u32))
+        is_one.then(|| (first, (self.bytes / self.count()) as u32))
     }
 }
 

@@ -311,20 +311,15 @@ impl Machine<'_> {
             };
             bytes.min(1 << 20) as u32
         });
-        if let Some(map) = &map {
-            if map.dims.len() != tensor.dimensions as usize
-                && tensor.mode == LoadMode::Tile
-                && !self.is_assumed
-            {
-                return Err(Self::stop(
-                    strand,
-                    format!(
-                        "a copy of {} dimensions with a tensor map of {}",
-                        tensor.dimensions,
-                        map.dims.len()
-                    ),
-                ));
-            }
+        if let Some(map) = &map
+            && map.dims.len() != tensor.dimensions as usize
+            && tensor.mode == LoadMode::Tile
+            && !self.is_assumed
+        {
+            return Err(Self::stop(
+                strand,
+                format!("a copy of {} dimensions with a tensor map of {}", tensor.dimensions, map.dims.len()),
+            ));
         }
         // Whatever the map says, unless its tensor is interleaved.
         if !at.is_multiple_of(128) && map.as_ref().is_none_or(|map| map.interleave == Interleave::None) {

@@ -63,9 +63,17 @@ pub(super) struct Observed {
     /// By CTA and granule: how multiplies read it.
     read: BTreeMap<u32, Vec<Option<Read>>>,
     seen: FxHashSet<(u32, u32, ReadAs)>,
-    /// What an mbarrier expects of loads that it awaits together: their maps and the bytes. With the step of one of them,
-    /// and where they go.
-    awaited: BTreeMap<(Vec<u64>, u32), (u32, Vec<(u32, u32)>)>,
+    /// The loads that an mbarrier awaits together: by their maps and the bytes that it expects.
+    awaited: BTreeMap<(Vec<u64>, u32), Awaited>,
+}
+
+/// Loads that an mbarrier awaits together.
+#[derive(Clone, Debug)]
+struct Awaited {
+    /// The step of one of them.
+    step: u32,
+    /// Where they go: CTA and start.
+    places: Vec<(u32, u32)>,
 }
 
 /// How multiplies read a granule.
@@ -129,7 +137,11 @@ impl Observed {
         let is_constant = |map: &u64| map >> windows::BITS == windows::PARAM;
         let of_constants = self.awaited.iter().filter(|((maps, _), _)| maps.iter().all(is_constant));
         of_constants
-            .map(|((maps, bytes), (step, _))| Equation { maps: maps.clone(), bytes: *bytes, step: *step })
+            .map(|((maps, bytes), Awaited { step, .. })| Equation {
+                maps: maps.clone(),
+                bytes: *bytes,
+                step: *step,
+            })
             .collect()
     }
 
@@ -138,7 +150,7 @@ impl Observed {
         if let Err(both) = solve(&self.equations()) {
             return Some(Contradiction::Expected(both));
         }
-        for ((_, bytes), (step, places)) in &self.awaited {
+        for ((_, bytes), Awaited { step, places }) in &self.awaited {
             let parts: Vec<Part> = places.iter().map(|place| self.read_from(*place)).collect();
             if parts.iter().any(|part| part.is_of_both) {
                 return Some(Contradiction::BothMatrices(*step));
@@ -248,7 +260,10 @@ impl Machine<'_> {
         let maps: Option<Vec<u64>> = places.iter().map(|place| observed.loads.get(place).copied()).collect();
         if let Some(mut maps) = maps {
             maps.sort_unstable();
-            observed.awaited.entry((maps, bytes)).or_insert_with(|| (step, places.to_vec()));
+            observed
+                .awaited
+                .entry((maps, bytes))
+                .or_insert_with(|| Awaited { step, places: places.to_vec() });
         }
     }
 

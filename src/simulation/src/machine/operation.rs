@@ -158,6 +158,9 @@ impl Machine<'_> {
         // What a warp does next its operation does not know.
         let warp = &mut self.warps[strand.warp as usize];
         warp.clock.advance(warp.agent);
+        if self.pending.len() > MOST_UNDER_WAY {
+            self.perform_unexpected();
+        }
         id
     }
 
@@ -425,6 +428,23 @@ impl Machine<'_> {
         true
     }
 
+    /// Lets the first copy of unknown size take effect whose bytes no mbarrier expects: nothing else ends it.
+    fn perform_unexpected(&mut self) {
+        let is_unexpected = |operation: &Operation| {
+            let signals = open_signals(&operation.kind);
+            let expects = |number: &u32| self.mbarriers[*number as usize].transactions != 0;
+            !signals.is_empty() && !signals.iter().any(expects)
+        };
+        if let Some(index) = self.pending.iter().position(is_unexpected) {
+            self.perform(index);
+        }
+    }
+
+    /// Whether it is a copy of unknown size that an mbarrier gets to know of.
+    pub(super) fn is_open(&self, index: usize) -> bool {
+        self.pending.get(index).is_some_and(|operation| !open_signals(&operation.kind).is_empty())
+    }
+
     /// The mbarriers that wait for copies of unknown size and nothing else. A multicast copy signals several: it takes
     /// effect when all of these wait, as each of them has a part of what it expects from it. With whether that is a guess.
     fn awaited_by_open(&mut self) -> Option<(Vec<u32>, bool)> {
@@ -453,14 +473,17 @@ impl Machine<'_> {
             }
             first.get_or_insert(start);
         }
-        // Some have not said what they expect: which copies come first is a guess.
-        let first = first?;
+        // Some have not said what they expect: which copies come first is a guess. There is none when all has ended.
+        let first = first.filter(|_| !self.strands.is_empty())?;
         if let Some(influence) = &mut self.influence {
             influence.guess();
         }
         Some((vec![first], true))
     }
 }
+
+/// Operations under way at once: kernels have a few for each thread that starts some.
+const MOST_UNDER_WAY: usize = 512;
 
 /// The last copy of unknown size that an mbarrier waits for: it brings what the others do not.
 #[derive(Debug)]

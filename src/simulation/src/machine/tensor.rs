@@ -24,7 +24,7 @@ const GROUP: u32 = 16;
 /// Lanes of a CTA's Tensor Memory.
 const LANES: u32 = Sizes::LANES;
 /// Groups of lanes.
-const GROUPS: u32 = LANES / GROUP;
+pub(super) const GROUPS: u32 = LANES / GROUP;
 /// All of them.
 pub(super) const ALL: u8 = u8::MAX;
 
@@ -44,6 +44,8 @@ pub(super) struct TensorMemory {
     pub(super) shadow: Shadow,
     /// By column: the groups that were written.
     pub(super) written: Vec<u8>,
+    /// By column and group of lanes: the multiply that wrote it last, if one did.
+    pub(super) makers: Vec<u32>,
     pub(super) cells: Cells,
 }
 
@@ -114,6 +116,7 @@ impl TensorMemory {
             relinquished: None,
             shadow: Shadow::new(sizes.columns * GROUPS * GRANULE),
             written: vec![0; sizes.columns as usize],
+            makers: Vec::new(),
             cells: Cells::default(),
         }
     }
@@ -365,6 +368,7 @@ impl Machine<'_> {
         (access.agent, access.tick) = (agent, tick);
         access.does = Some(Pipelined { access: asynchrony::Access::Load, accumulator: 0, follows: 0 });
         self.check_regions(strand.step, strand.warp, &regions, true, None);
+        self.note_result_read(&regions);
         self.touch_tensor(strand, access, &regions);
         let operands = self.operands(registers);
         // The two halves of `.16x32bx2` are of the same lanes: whether they are reduced together no source says.
@@ -464,6 +468,7 @@ impl Machine<'_> {
         (access.agent, access.tick) = (agent, tick);
         access.does = Some(Pipelined { access: asynchrony::Access::Store, accumulator: 0, follows: 0 });
         self.check_regions(strand.step, strand.warp, &regions, false, None);
+        self.forget_results(&regions);
         self.touch_tensor(strand, access, &regions);
         self.mark_written(&regions);
         if regions.iter().all(|region| self.exists(region)) {

@@ -41,6 +41,8 @@ pub(super) struct Footprint {
     /// The first byte, and the one after the last.
     pub(super) start: u32,
     pub(super) end: u32,
+    /// Bytes at which two elements lie that differ in their row or column: the first ones.
+    pub(super) shared_by_two: Option<u32>,
 }
 
 /// A matrix in shared memory: what its place follows from.
@@ -160,11 +162,18 @@ impl Machine<'_> {
                     self.touch_matrix(operation, *cta, matrix);
                     self.check_written(operation, *cta, matrix, *reader);
                     self.check_layout(operation, *cta, matrix, *reader);
+                    self.check_overlap(operation, *cta, matrix, *reader);
                 }
                 let clock = Some(&operation.clock);
                 self.check_regions(operation.step, operation.warp, &reads, true, clock);
                 self.check_regions(operation.step, operation.warp, &writes, updates, clock);
                 let (does, accumulator) = does;
+                self.note_result_read(&reads);
+                if does == asynchrony::Access::MultiplyWritesD {
+                    self.note_result(operation.step, &writes, updates);
+                } else if !updates {
+                    self.forget_results(&writes);
+                }
                 let chain = self.chains.entry(operation.agent).or_default();
                 let follows = chain.advance(operation.tick, does, !reads.is_empty());
                 let mut how =
@@ -307,6 +316,25 @@ impl Machine<'_> {
             .about(around.map(|bytes| (bytes.start as u32, bytes.end as u32)));
             self.report(finding);
         }
+    }
+
+    /// Looks whether a matrix has two elements in one place.
+    fn check_overlap(&mut self, operation: &Operation, cta: u32, matrix: &Footprint, reader: Reader) {
+        let Some(at) = matrix.shared_by_two.filter(|_| self.checks == Checks::All) else { return };
+        let name = match reader.read_as {
+            ReadAs::A => "A",
+            ReadAs::B => "B",
+            ReadAs::Copied => return,
+        };
+        let place = self.place_name(cta, at);
+        let finding = Finding::new(
+            Code::OperandOverlap,
+            operation.step,
+            format!("several rows or columns of {name} lie at the same address"),
+            format!("its descriptor reads {place} for two of them"),
+        )
+        .help("the leading or stride dimension byte offset of the descriptor is too small");
+        self.report(finding);
     }
 
     /// The run is over: rows that nothing wrote are no fault if no store depends on them, as where a tile has more rows
@@ -584,6 +612,7 @@ fn footprint(matrix: Extent, number: u32) -> Footprint {
     let sixteens = place.flat_map(|place| place.sixteens(first..first + count, k, bits));
     let mut starts: Vec<u32> = sixteens.map(|it| it.address).collect();
     starts.sort_unstable();
+    let shared_by_two = starts.windows(2).find(|both| both[0] == both[1]).map(|both| both[0]);
     starts.dedup();
     let mut merged: Vec<(u32, u32)> = Vec::new();
     for start in starts {
@@ -597,5 +626,6 @@ fn footprint(matrix: Extent, number: u32) -> Footprint {
         start: merged.first().map_or(0, |(start, _)| *start),
         end: merged.last().map_or(0, |(start, bytes)| start + bytes),
         pieces: merged.into(),
+        shared_by_two,
     }
 }
