@@ -11,6 +11,7 @@ use crate::isa::mma_fragments;
 use crate::isa::sparsity::{Granularity, Indices};
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
+use std::mem::{Discriminant, discriminant};
 
 mod arguments;
 pub(crate) mod loops;
@@ -502,21 +503,20 @@ impl Action {
         matches!(self, Self::Trap | Self::Assert { .. })
     }
 
-    /// Whether it moves or multiplies tiles, or orders what does: a run that leaves it out has not done what the kernel
-    /// is for.
-    pub(crate) const fn works(&self) -> bool {
-        matches!(
-            self,
+    /// What a kernel is for, if it is a part of that: which kind of action moves or multiplies tiles, or orders what does.
+    pub(crate) fn works(&self) -> Option<(Discriminant<Self>, Option<Discriminant<Tensor>>)> {
+        let of_tensor = match self {
+            Self::Tensor(tensor) => Some(discriminant(&**tensor)),
             Self::Barrier { .. }
-                | Self::ClusterArrive { .. }
-                | Self::ClusterWait { .. }
-                | Self::Mbarrier(_)
-                | Self::CopyAsync { .. }
-                | Self::StoreAsync { .. }
-                | Self::Bulk(_)
-                | Self::Mma(_)
-                | Self::Tensor(_)
-        )
+            | Self::ClusterWait { .. }
+            | Self::Mbarrier(_)
+            | Self::CopyAsync { .. }
+            | Self::StoreAsync { .. }
+            | Self::Bulk(_)
+            | Self::Mma(_) => None,
+            _ => return None,
+        };
+        Some((discriminant(self), of_tensor))
     }
 }
 

@@ -306,12 +306,12 @@ impl Kernel<'_> {
         last.ok_or_else(|| LaunchError("no launch".to_owned()))
     }
 
-    /// What a run with more work did and this one does not is not judged.
+    /// A run that does nothing of what those with more work do judges nothing: it multiplies nothing, say.
     fn add_left_out(&self, seen: &[bool], run: &mut Run) {
-        let is_left_out = |step: &usize| {
-            self.program.steps[*step].action.works()
-                && run.visits.get(*step).is_none_or(|visits| *visits == 0)
-        };
+        let works = |step: usize| self.program.steps[step].action.works();
+        let visited = |step: usize| run.visits.get(step).is_some_and(|visits| *visits > 0);
+        let done: Vec<_> = (0..seen.len()).filter(|step| visited(*step)).filter_map(works).collect();
+        let is_left_out = |step: &usize| works(*step).is_some_and(|work| !done.contains(&work));
         let Some(step) = (0..seen.len()).filter(|step| seen[*step]).find(is_left_out) else { return };
         run.report.reasons.push(Reason {
             span: self.program.spans.get(step).copied(),
