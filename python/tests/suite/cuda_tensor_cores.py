@@ -90,3 +90,37 @@ def simple() -> Compared:
     gemm_simple = compiled("gemm_f16_simple.cu", "gemm_f16_simple_128x128")
     run = launch(LaunchConfig(grid=1, block=128), gemm_simple, a, b, c, 128, 128)
     return close(run, c, a, np.ascontiguousarray(b.T))
+IM2COL = """
+#include <cuda.h>
+extern "C" __global__ void columns(const __grid_constant__ CUtensorMap map, unsigned short* out, int h, int w) {
+  __shared__ alignas(1024) unsigned short tile[64 * 16];
+  __shared__ alignas(8) unsigned long long bar;
+  unsigned s = __cvta_generic_to_shared(tile), b = __cvta_generic_to_shared(&bar);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(b));
+    asm volatile("fence.mbarrier_init.release.cluster;");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(b), "r"(64 * 16 * 2));
+    unsigned short r = 1, q = 2;
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(s), "l"(&map), "r"(0), "r"(w), "r"(h), "r"(0), "r"(b),
+        "h"(q), "h"(r) : "memory");
+  }
+  __syncthreads();
+  asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra again; }" ::"r"(b) : "memory");
+  for (int i = threadIdx.x; i < 64 * 16; i += blockDim.x) out[i] = tile[i];
+}
+"""
+
+
+@case("im2col by TMA", "nvcc", "1 x 8 x 8 x 16, filter 3 x 3, f16", gate=True)
+def im2col() -> Compared:
+    x, out = normal((1, 8, 8, 16), 5, np.float16), np.zeros((64, 16), np.float16)
+    columns = cuda.compile(IM2COL.replace("#include <cuda.h>", "struct alignas(64) CUtensorMap { char bytes[128]; };"), name="im2col.cu", compiler="nvcc").get_kernel("columns")
+    # The filter's corner walks from one before the image to one before its end: a padding of 1.
+    map = TensorMap.im2col(x, lower_corner=(-1, -1), upper_corner=(-1, -1), channels=16, pixels=64)
+    run = launch(LaunchConfig(1, 64), columns, map, out, -1, -1)
+    padded = np.pad(x[0], ((1, 1), (1, 1), (0, 0)))
+    # The filter's place is row 1, column 2.
+    wanted = padded[1:9, 2:10].reshape(64, 16)
+    return Compared(run, out, wanted, model=np.ascontiguousarray(wanted))
