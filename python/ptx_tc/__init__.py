@@ -96,7 +96,7 @@ _WHERE = {
     "_run": "FindingsError Reason Run Statistics",
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
-_SUBMODULES = ("cuda", "cute", "testing", "triton")
+_SUBMODULES = ("cuda", "cute", "testing", "tilelang", "triton")
 
 
 def __getattr__(name: str) -> object:

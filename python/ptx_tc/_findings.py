@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Callable, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _core
@@ -61,6 +61,15 @@ class Finding:
     def __str__(self) -> str:
         return self._text().rstrip()
 
+    def __reduce__(self) -> Any:
+        # A copy has its text, and not the run that makes it.
+        values = {it.name: getattr(self, it.name) for it in fields(self) if it.name != "_text"}
+        return _restored_finding, (values, str(self))
+
+
+def _restored_finding(values: dict[str, Any], text: str) -> Finding:
+    return Finding(**values, _text=functools.partial(str, text))
+
 
 def place(document: dict[str, Any]) -> Place:
     """A place of a JSON document."""
@@ -94,7 +103,7 @@ class CheckReport(Sequence[Finding]):
     """What a check found: a sequence of findings. `str()` is what the program shows."""
 
     def __init__(self, path: str, core: _core.Report) -> None:
-        self._core = core
+        self._text: Callable[[], str] = functools.partial(core.text, False)
         document = json.loads(core.json())["files"][0]["diagnostics"]
         self._findings = [
             finding(path, it, functools.partial(core.finding, index)) for index, it in enumerate(document)
@@ -115,10 +124,19 @@ class CheckReport(Sequence[Finding]):
         return [it for it in self._findings if it.severity == "error"]
 
     def __str__(self) -> str:
-        return self._core.text(False).rstrip()
+        return self._text().rstrip()
+
+    def __reduce__(self) -> Any:
+        return _restored_report, (self._findings, str(self))
 
     def __repr__(self) -> str:
         return f"<CheckReport: {len(self)} findings>"
+
+
+def _restored_report(findings: list[Finding], text: str) -> CheckReport:
+    report = CheckReport.__new__(CheckReport)
+    report._findings, report._text = findings, functools.partial(str, text)
+    return report
 
 
 def _is_path(text: str) -> bool:

@@ -122,7 +122,15 @@ class ObjectCode:
         Raises:
             LaunchError: There is none, or several may be meant.
         """
-        return Kernel(self._core.kernel(name))
+        return Kernel(self._core.kernel(name), self)
+
+    def __reduce__(self) -> Any:
+        # Another process parses it again. A copy within this one has variables of its own in a device, too.
+        return ObjectCode._of, (self.name, self._core.text)
+
+    @classmethod
+    def _of(cls, name: str, text: str) -> ObjectCode:
+        return cls(_core.Module(name, text), name)
 
     def __repr__(self) -> str:
         return f"<ObjectCode {self.name}: {len(self.kernels)} kernels>"
@@ -131,8 +139,12 @@ class ObjectCode:
 class Kernel:
     """A kernel of a module."""
 
-    def __init__(self, core: _core.Kernel) -> None:
+    def __init__(self, core: _core.Kernel, code: ObjectCode) -> None:
         self._core = core
+        self._code = code
+
+    def __reduce__(self) -> Any:
+        return _kernel_of, (self._code, self.symbol)
 
     @property
     def symbol(self) -> str:
@@ -154,6 +166,10 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(it.name for it in self.parameters)})>"
+
+
+def _kernel_of(code: ObjectCode, symbol: str) -> Kernel:
+    return code.get_kernel(symbol)
 
 
 def _three(size: _Size, what: str) -> Optional[tuple[int, int, int]]:
@@ -255,6 +271,44 @@ class TensorMap:
         self.element_strides = None if element_strides is None else tuple(element_strides)
         self.interleave = interleave
         self.fill = fill
+        self._window: Optional[dict[str, Any]] = None
+
+    @classmethod
+    def im2col(
+        cls,
+        array: Any,
+        *,
+        lower_corner: Sequence[int],
+        upper_corner: Sequence[int],
+        channels: int,
+        pixels: int,
+        swizzle: str = "none",
+        **options: Any,
+    ) -> TensorMap:
+        """A tensor map in im2col mode, as `cuTensorMapEncodeIm2col` makes one, over an array NWC, NHWC or NDHWC.
+
+        Args:
+            array: The array, of three to five dimensions: images, then depth, rows and columns as far as there are,
+                channels.
+            lower_corner: Where the box that the filter's corner walks in starts, from the start of the image on: a number
+                for each dimension but the first and the last. A padding of 1 is -1.
+            upper_corner: Where it ends, from the end of the image on: padding less the filter's size less 1.
+            channels: Channels of a pixel that a copy takes.
+            pixels: Pixels that a copy takes.
+            swizzle: As for `TensorMap`.
+            options: `element`, `shape`, `strides`, `element_strides`, `interleave` and `fill`, as for `TensorMap`.
+
+        Raises:
+            LaunchError: At the launch, when the driver refuses such a map: with what is wrong.
+        """
+        map = cls(array, (), swizzle, **options)
+        map._window = {
+            "lower": tuple(lower_corner),
+            "upper": tuple(upper_corner),
+            "channels": channels,
+            "pixels": pixels,
+        }
+        return map
 
 
 #: The elements of tensor maps by the types of arrays.
@@ -354,6 +408,9 @@ class DeviceArray:
             self.free()
         except Exception:  # noqa: BLE001 -- nobody is there to see it
             pass
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a DeviceArray is memory of its device, and has no copy: `.numpy()` copies it to an array")
 
     def __repr__(self) -> str:
         return f"<DeviceArray {self.dtype}{list(self.shape)} at {self.address:#x}>"
@@ -462,6 +519,7 @@ class _Arguments:
             "swizzle": value.swizzle,
             "interleave": value.interleave,
             "fill": value.fill,
+            "window": None if value._window is None else _window(value._window),
         }
         return "map", (dtype, shape) if not isinstance(value.array, Packed) else None, fields
 
@@ -498,6 +556,11 @@ class _Arguments:
         if isinstance(value, float):
             return value
         if is_array(value):
+            if parameter is not None and parameter.bytes != 8 and tuple(getattr(value, "shape", (0,))) == ():
+                raise LaunchError(
+                    f"an array without dimensions is memory, and the parameter is a number of {parameter.bytes} bytes: pass "
+                    "its value, `a.item()`"
+                )
             return ("address", *self.place(value, name))
         raise LaunchError(
             f"a {type(value).__name__} is no argument: there are arrays, numbers, bytes, TensorMap and Struct"
@@ -556,6 +619,17 @@ class _Arguments:
         return fields
 
 
+def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int]:
+    """What a map in im2col mode says, the innermost dimension first."""
+    least, most = -(2**31), 2**31 - 1
+
+    def corner(name: str) -> list[int]:
+        return [_number(it, f"{name}_corner", most, least) for it in reversed(given[name])]
+
+    channels, pixels = (_number(given[name], name, 2**32 - 1) for name in ("channels", "pixels"))
+    return corner("lower"), corner("upper"), channels, pixels
+
+
 def _element_bits(element: str) -> int:
     digits = "".join(it for it in element.split("_")[0].split("x")[0] if it.isdigit())
     if element.startswith("b6"):
@@ -576,6 +650,9 @@ class Device:
 
     def __init__(self) -> None:
         self._core = _core.Device()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Device has memory of its own, and has no copy: make another one by `Device()`")
 
     def upload(self, array: Any) -> DeviceArray:
         """Copies an array to the device. Launches that take it leave their results there."""

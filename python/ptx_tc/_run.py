@@ -42,9 +42,24 @@ class Statistics:
 class FindingsError(AssertionError):
     """A kernel has findings, or not all of it could be judged. Its text is what the program shows."""
 
+    #: The run; nothing in a copy that another process has sent.
+    run: Optional[Run]
+    findings: list[Finding]
+
     def __init__(self, run: Run) -> None:
         super().__init__(f"`{run.kernel}`: {run.verdict}\n{run}")
         self.run = run
+        self.findings = run.findings
+
+    def __reduce__(self) -> Any:
+        return _restored_error, (str(self), self.findings)
+
+
+def _restored_error(text: str, findings: list[Finding]) -> FindingsError:
+    error = FindingsError.__new__(FindingsError, text)
+    error.args = (text,)
+    error.run, error.findings = None, findings
+    return error
 
 
 @dataclass(frozen=True)
@@ -252,6 +267,14 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run of {self.kernel}: {self.verdict}, {len(self._findings)} findings>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a run holds a device's memory, and has no copy: copy `run.findings`, `run.json` or `str(run)`")
+
+    def _timeline_html(self) -> str:
+        """What happened, as a notebook shows it."""
+        timeline = self.timeline()
+        return f'<pre style="line-height:1.1">{html.escape(timeline)}</pre>' if timeline else ""
+
     def _repr_html_(self) -> str:
         colors = {"clean": "#1a7f37", "incomplete": "#9a6700", "findings": "#cf222e"}
         statistics = self.statistics
@@ -263,9 +286,7 @@ class Run:
         ]
         if self.verdict != "clean":
             parts.append(f"<pre>{html.escape(str(self))}</pre>")
-        timeline = self.timeline()
+        timeline = self._timeline_html()
         if timeline:
-            parts.append(
-                f'<details><summary>timeline</summary><pre style="line-height:1.1">{html.escape(timeline)}</pre></details>'
-            )
+            parts.append(f"<details><summary>timeline</summary>{timeline}</details>")
         return "".join(parts)

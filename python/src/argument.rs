@@ -1,6 +1,6 @@
 //! Arguments of launches, as the part in Python hands them over.
 
-use ptx_device::{Argument, Dtype, ElementType, Field, Fill, Interleave, Map, Swizzle, TensorMap};
+use ptx_device::{Argument, Dtype, ElementType, Field, Fill, Interleave, Map, Swizzle, TensorMap, Window};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -12,6 +12,7 @@ type Form = (String, Vec<usize>);
 
 /// An argument.
 #[derive(FromPyObject)]
+#[allow(clippy::large_enum_variant, reason = "there are a few of them, for a moment")]
 pub(crate) enum Given {
     /// `("address", address, form, name)`
     Address(String, u64, Option<Form>, Option<String>),
@@ -46,6 +47,8 @@ pub(crate) struct GivenMap {
     swizzle: String,
     interleave: String,
     fill: String,
+    /// In im2col mode: both corners, channels and pixels.
+    window: Option<(Vec<i32>, Vec<i32>, u32, u32)>,
 }
 
 impl GivenMap {
@@ -70,15 +73,18 @@ impl GivenMap {
             "nan" => Fill::Nan,
             other => return Err(unknown("fill", other, "zero, nan")),
         };
+        let window =
+            self.window.map(|(lower, upper, channels, pixels)| Window { lower, upper, channels, pixels });
+        let is_boxed = window.is_none();
         let map = TensorMap {
             element,
             base: self.base,
             dims: self.dims,
             strides: self.strides,
-            box_dims: self.box_dims,
+            box_dims: if is_boxed { self.box_dims } else { Vec::new() },
             steps: self.element_strides,
             fill,
-            window: None,
+            window,
             swizzle,
             interleave,
         };

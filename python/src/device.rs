@@ -1,11 +1,12 @@
 //! Devices, and launches on them.
 
+use std::ops::Range;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use ptx_device::{Checks, Config, Options, Progress, Schedule};
+use ptx_device::{Checks, Config, MemoryError, Options, Progress, Schedule};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -25,7 +26,21 @@ pub(crate) struct Device {
     inner: ptx_device::Device,
 }
 
-fn memory_error(error: &ptx_device::MemoryError) -> PyErr {
+/// Ranges of bytes.
+type Ranges = Vec<(usize, usize)>;
+
+/// Fills an array, and returns the ranges that are not known.
+fn read(
+    py: Python<'_>,
+    mut data: PyReadwriteArray1<'_, u8>,
+    fill: impl FnOnce(&mut [u8]) -> Result<Vec<Range<usize>>, MemoryError> + Send,
+) -> PyResult<Ranges> {
+    let data = data.as_slice_mut()?;
+    let unknown = py.detach(|| fill(data)).map_err(|error| memory_error(&error))?;
+    Ok(unknown.into_iter().map(|range| (range.start, range.end)).collect())
+}
+
+fn memory_error(error: &MemoryError) -> PyErr {
     LaunchError::new_err(error.to_string())
 }
 
@@ -108,20 +123,8 @@ impl Device {
     }
 
     /// Reads bytes into an array, and returns the ranges that are not known.
-    fn read(
-        &self,
-        py: Python<'_>,
-        address: u64,
-        mut data: PyReadwriteArray1<'_, u8>,
-    ) -> PyResult<Vec<(usize, usize)>> {
-        let data = data.as_slice_mut()?;
-        let unknown = py.detach(|| self.inner.read(address, data)).map_err(|error| memory_error(&error))?;
-        Ok(unknown.into_iter().map(|range| (range.start, range.end)).collect())
-    }
-
-    /// Whether a kernel has written to the buffer at an address.
-    fn is_written(&self, address: u64) -> bool {
-        self.inner.is_written(address)
+    fn read(&self, py: Python<'_>, address: u64, data: PyReadwriteArray1<'_, u8>) -> PyResult<Ranges> {
+        read(py, data, |data| self.inner.read(address, data))
     }
 
     /// The same for what kernels have written: where none wrote, the array may be left as it is.
@@ -129,12 +132,14 @@ impl Device {
         &self,
         py: Python<'_>,
         address: u64,
-        mut data: PyReadwriteArray1<'_, u8>,
-    ) -> PyResult<Vec<(usize, usize)>> {
-        let data = data.as_slice_mut()?;
-        let unknown =
-            py.detach(|| self.inner.read_written(address, data)).map_err(|error| memory_error(&error))?;
-        Ok(unknown.into_iter().map(|range| (range.start, range.end)).collect())
+        data: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<Ranges> {
+        read(py, data, |data| self.inner.read_written(address, data))
+    }
+
+    /// Whether a kernel has written to the buffer at an address.
+    fn is_written(&self, address: u64) -> bool {
+        self.inner.is_written(address)
     }
 
     fn free(&self, py: Python<'_>, address: u64) -> PyResult<()> {

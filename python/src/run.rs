@@ -5,7 +5,7 @@ use std::path::Path;
 use ptx_device::Verdict;
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self, Look, Simulated, SimulatedFile};
-use ptx_render::{Checked, timeline, trace};
+use ptx_render::{Checked, Reader, timeline, trace};
 use ptx_simulation::KernelReport;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -66,10 +66,8 @@ impl Run {
     fn text(&self, py: Python<'_>, color: bool, most: usize) -> PyResult<String> {
         py.detach(|| {
             let mut file = self.file(self.inner.report.clone(), None);
-            let look = Look { color, most, ..Look::default() };
-            let shown = text(|out| simulation::human(std::slice::from_mut(&mut file), look, out))?;
-            // Who calls this has no command line.
-            Ok(shown.replace("`--format concise` shows each", "`run.findings` has each"))
+            let look = Look { color, most, reader: Reader::Python, ..Look::default() };
+            text(|out| simulation::human(std::slice::from_mut(&mut file), look, out))
         })
     }
 

@@ -61,6 +61,22 @@ def test_a_large_grid_in_two_processes(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_large_grid_on_two_workers(tmp_path) -> None:
+    pytest.importorskip("dask.distributed")
+    for name in ("large_grid.py", "dask_grid.py"):
+        (tmp_path / name).write_text(FILES[name], encoding="utf-8")
+    done = subprocess.run([sys.executable, "dask_grid.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_kernel_of_tilelang(tmp_path) -> None:
+    pytest.importorskip("tilelang")
+    # The compiler reads the source of the kernel from its file.
+    (tmp_path / "tilelang_add.py").write_text(FILES["tilelang_add.py"], encoding="utf-8")
+    done = subprocess.run([sys.executable, "tilelang_add.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_blocks_have_the_types_that_the_stubs_say(tmp_path) -> None:
     pytest.importorskip("mypy")
     blocks = [code for name, code in BLOCKS if not name] + [FILES["large_grid.py"].partition("def part")[0]]

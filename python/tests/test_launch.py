@@ -81,9 +81,10 @@ def test_scalars_are_converted_by_the_parameter(scale) -> None:
     [
         ((np.ones(4, np.float32), 1.0), "3 parameters .*but 2 arguments"),
         ((5, 1.0, 1), "the kernel uses it as an address, and 5 is none"),
-        ((np.ones(4, np.float32), 1.0, 2**40), "does not fit 32 bits"),
-        ((np.ones(4, np.float32), 1.0, -(2**31) - 1), "does not fit 32 bits"),
-        ((np.ones(4, np.float32), 1.0, 1.5), "does not say how 1.5 is written"),
+        ((np.ones(4, np.float32), 1.0, 2**40), "does not fit a number of 32 bits"),
+        ((np.ones(4, np.float32), 1.0, -(2**31) - 1), "-2147483648 to 4294967295"),
+        ((np.ones(4, np.float32), 1.0, np.array(4)), r"pass its value, `a.item\(\)`"),
+        ((np.ones(4, np.float32), 1.0, 1.5), "1.5 is no integer"),
         ((np.ones(4, np.float32), "x", 1), "a str is no argument"),
         ((np.ones(4, np.float32), 1j, 1), "a complex is no argument"),
         ((np.ones(8, np.float32)[::2], 1.0, 1), "numpy.ascontiguousarray"),
@@ -303,12 +304,47 @@ def test_tensor_maps() -> None:
         (lambda a: TensorMap(a, (8, 16), element="f17"), "`f17` is no element"),
         (lambda a: TensorMap(a.view(np.int16), (8, 16), fill="nan"), "floating point only"),
         (lambda a: TensorMap(a.astype(ml_dtypes.float4_e2m1fn), (8, 32)), "pass `Packed"),
+        (lambda a: TensorMap(a, (8, 64), element="b4x16_p64", shape=(8, 64), strides=(64,)), "multiple of 128, not 64"),
+        (lambda a: TensorMap(a, (8, 64), element="b6x16_p32", shape=(8, 128), strides=(96,)), "128 elements of `b6x16_p32`"),
+        (
+            lambda a: TensorMap(a, (8, 128), "64B", element="b6x16_p32", shape=(8, 128), strides=(96,)),
+            "a swizzle, or one|no swizzle, or one over 128 bytes",
+        ),
     ],
 )
 def test_impossible_tensor_maps_are_refused(map, why) -> None:
     kernel = ObjectCode.from_ptx(COPY).get_kernel("copy")
     with pytest.raises(LaunchError, match=why):
         launch(LaunchConfig(1, 1), kernel, map(np.zeros((64, 32), np.float16)), np.zeros(256, np.uint8), 256)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, None),
+        ({"lower_corner": (-1,)}, "a corner has a number for each dimension but the first and the last, each of -128 to 127"),
+        ({"upper_corner": (0, 200)}, "each of -128 to 127"),
+        ({"lower_corner": (-1, 0), "upper_corner": (-9, 0)}, "is empty"),
+        ({"channels": 257}, "1 to 256 channels, not 257"),
+        ({"channels": 0}, "1 to 256 channels, not 0"),
+        ({"pixels": 2000}, "1 to 1024 pixels, not 2000"),
+        ({"channels": 64, "swizzle": "64B"}, "a swizzle of 64 bytes has room for 64"),
+        ({"lower_corner": (-1, 2**40)}, "`lower_corner` is an integer from"),
+        ({"pixels": "all"}, "`pixels` is an integer"),
+        ({"shape": (8, 8)}, "3 to 5 dimensions"),
+    ],
+)
+def test_im2col_maps_are_those_that_the_driver_makes(given, why) -> None:
+    kernel = ObjectCode.from_ptx(COPY).get_kernel("copy")
+    options = {"lower_corner": (-1, -1), "upper_corner": (-1, -1), "channels": 16, "pixels": 64, **given}
+    map = TensorMap.im2col(np.zeros((2, 8, 8, 64), np.float16), **options)
+    out = np.zeros(256, np.uint8)
+    if why is None:
+        # The kernel copies tiles: that is a finding, and not the map's fault.
+        launch(LaunchConfig(1, 1), kernel, map, out, 256)
+        return
+    with pytest.raises(LaunchError, match=why):
+        launch(LaunchConfig(1, 1), kernel, map, out, 256)
 
 
 def test_packed_arrays_come_back() -> None:
@@ -444,7 +480,7 @@ def test_what_is_launched_has_to_be_a_kernel(scale) -> None:
 def test_scalars_of_other_types_are_refused(scale, value, why) -> None:
     with pytest.raises(LaunchError, match=why):
         launch(ONE, scale, np.ones(4, np.float32), 1.0, value)
-    with pytest.raises(LaunchError, match="1e300 does not fit an f32"):
+    with pytest.raises(LaunchError, match="1e300 does not fit an `f32`"):
         launch(ONE, scale, np.ones(4, np.float32), 1e300, 1)
 
 

@@ -68,18 +68,26 @@ pub(crate) struct Check {
     /// Number of threads: of files that are checked at the same time, or parts of a long one.
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
-    /// Write nothing when nothing was found.
-    #[arg(short, long)]
-    quiet: bool,
-    /// Show at most N findings of one rule in one file, and count the others; 0 shows all [default: 100].
-    #[arg(long, value_name = "N")]
-    max_findings: Option<usize>,
+    #[command(flatten)]
+    shown: ShownArguments,
     #[command(flatten)]
     files: FileArguments,
     #[command(flatten)]
     rules: RuleArguments,
     #[command(flatten)]
     fixes: FixArguments,
+}
+
+/// How much is shown of what was found.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShownArguments {
+    /// Write nothing where nothing was found.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Show at most N findings of one rule in one file, or one kernel that runs, and count the others; 0 shows all
+    /// [default: 100 in the human format].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_findings: Option<usize>,
 }
 
 /// Which rules run.
@@ -158,7 +166,7 @@ impl Check {
         }
         let found =
             self.files.find(&self.paths, self.stdin_name(), self.rules.config.as_deref(), |_| true)?;
-        if !self.quiet {
+        if !self.shown.quiet {
             found.explain();
         }
         let Files { wanted, mut errors, .. } = found;
@@ -189,7 +197,7 @@ impl Check {
         let summary = Summary::of(&files);
         let trouble = !errors.is_empty();
         self.report(&files, trouble, out)?;
-        if !self.quiet {
+        if !self.shown.quiet {
             let verb = match (self.fixes.add_allow, self.fixes.diff) {
                 (false, false) => "fixed",
                 (false, true) => "would fix",
@@ -208,7 +216,7 @@ impl Check {
                 let _ = writeln!(io::stderr(), "{verb} nothing{more}");
             }
         }
-        if self.fixes.add_allow && !self.fixes.diff && !self.quiet {
+        if self.fixes.add_allow && !self.fixes.diff && !self.shown.quiet {
             explain_rest(&files);
         }
         for error in errors {
@@ -232,7 +240,7 @@ impl Check {
             targets: self.target.clone(),
             ptx_version: self.ptx_version,
             rules: self.rules.layer(),
-            max_findings: self.max_findings,
+            max_findings: self.shown.max_findings,
         }
     }
 
@@ -277,7 +285,7 @@ impl Check {
     }
 
     fn progress(&self, files: usize) -> ProgressBar {
-        let shown = files >= PROGRESS_FROM && !self.quiet && io::stderr().is_terminal();
+        let shown = files >= PROGRESS_FROM && !self.shown.quiet && io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         ProgressBar::with_draw_target(Some(files as u64), target)
     }
@@ -328,7 +336,7 @@ impl Check {
             self.render(files, false, &mut file).and_then(|()| file.flush()).map_err(unwritable)?;
             return Ok(());
         }
-        if self.quiet && !found || files.is_empty() && trouble && !is_document || self.fixes.diff {
+        if self.shown.quiet && !found || files.is_empty() && trouble && !is_document || self.fixes.diff {
             return Ok(());
         }
         let fixes = self.fixes.fix || self.fixes.unsafe_fixes || self.fixes.add_allow;

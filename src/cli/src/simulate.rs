@@ -4,42 +4,39 @@ use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::ValueEnum;
-use indicatif::ProgressBar;
 use ptx_check::diagnostic::{Diagnostic, Severity};
 use ptx_check::locate;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
-use ptx_check::words::{demangled, list_words};
+use ptx_check::words::demangled;
 use ptx_check::{Options, Report, Unit};
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
 use ptx_simulation::launch::{LaunchError, LaunchFile};
-use ptx_simulation::names::{MOST_NAMED, described, kernels_are, meant};
 use ptx_simulation::slice;
-use ptx_simulation::{
-    Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict, schedules,
-};
+use ptx_simulation::{Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict};
 
-use crate::check::RuleArguments;
+use crate::check::{RuleArguments, ShownArguments};
 use crate::files::{FileArguments, Files, Wanted};
 use crate::input::{Input, InputError};
-use crate::launch_file::{LaunchFileError, LaunchText};
+use crate::launch_file::LaunchText;
 use crate::{Outcome, output_error, report_trouble, use_color};
+
+mod error;
+mod kernels;
+mod progress;
+
+use error::SimulateError;
+use kernels::chosen;
+use progress::watch;
 
 /// What standard input is called.
 const STDIN: &str = "<stdin>";
-/// Before somebody who waits is told something.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Between what they are told.
-const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Run kernels without a GPU, and find hangs and races.
 #[derive(Debug, clap::Args)]
@@ -114,13 +111,8 @@ pub(crate) struct Simulate {
     /// Do not say which lines of its sources the module was compiled from, as its `.loc`s tell.
     #[arg(long)]
     no_source: bool,
-    /// Write nothing of kernels that are clean.
-    #[arg(short, long)]
-    quiet: bool,
-    /// Show at most N findings of one rule in one kernel, and count the others; 0 shows all [default: 100 in the
-    /// human format].
-    #[arg(long, value_name = "N")]
-    max_findings: Option<usize>,
+    #[command(flatten)]
+    shown: ShownArguments,
     #[command(flatten)]
     files: FileArguments,
     #[command(flatten)]
@@ -145,66 +137,13 @@ enum ChecksArgument {
     None,
 }
 
-/// Why nothing could be run.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-enum SimulateError {
-    #[error("`{path}` has no kernel `{name}`")]
-    #[diagnostic(help("{help}"))]
-    NoKernel { path: String, name: String, help: String },
-    #[error("`{path}` has {} kernels that may be meant by `{name}`", candidates.len())]
-    #[diagnostic(help("write one of\n{}", described(candidates).join("\n")))]
-    Ambiguous { path: String, name: String, candidates: Vec<String> },
-    #[error("`{path}` has no kernel")]
-    NoKernels { path: String },
-    #[error("no PTX below {} has a kernel", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]
-    NoKernelsBelow { paths: Vec<String> },
-    #[error("a launch file is for one kernel, but `{path}` has {count}")]
-    #[diagnostic(help("name it in the launch file (`kernel = \"...\"`) or by `--kernel`"))]
-    SeveralKernels { path: String, count: usize },
-    #[error("cannot simulate `{path}`: syntax error in line {line}, column {column}")]
-    #[diagnostic(help("`ptx-tc check` says what is wrong"))]
-    Broken { path: String, line: u32, column: u32 },
-    #[error("cannot write `{path}`")]
-    Unwritable {
-        path: String,
-        #[source]
-        error: io::Error,
-    },
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    File(LaunchFileError),
-    #[error("a launch number belongs to one kernel, but `{path}` has {count}")]
-    #[diagnostic(help("name the kernel by `--kernel`"))]
-    NumberOfSeveral { path: String, count: usize },
-    #[error("`{kernel}` has no assumed launch {number}: {count} were tried")]
-    #[diagnostic(help(
-        "the number depends on `--schedule`, `--grid`, `--block` and `--cluster`; use the same ones"
-    ))]
-    NoSuchNumber { kernel: String, number: u32, count: usize },
-    #[error("`{path}` is {language}, not PTX")]
-    #[diagnostic(help("{help}"))]
-    NotPtx { path: String, language: &'static str, help: String },
-    #[error("the kernel cannot be launched like this: {0}")]
-    Launch(LaunchError),
-    #[error("what `--explain` says is in the formats `human` and `json` only")]
-    #[diagnostic(help("leave out `--format`, or write `--format json`"))]
-    ExplainedInFormat,
-    #[error("nothing can be explained: {0}")]
-    Unexplained(LaunchError),
-    #[error("`{kernel}` of `{path}` cannot be launched like this: {error}")]
-    LaunchOfSeveral { path: String, kernel: String, error: LaunchError },
-    #[error("`{option}` is for one file, but {count} files are to run")]
-    #[diagnostic(help("{help}"))]
-    SeveralFiles { option: &'static str, count: usize, help: &'static str },
-}
-
 impl Simulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
         if self.explain.is_some() && !matches!(self.format, Format::Human | Format::Json) {
             return Err(SimulateError::ExplainedInFormat.into());
         }
         let found = self.files.find(&self.paths, STDIN, self.rules.config(), is_ptx)?;
-        if !self.quiet {
+        if !self.shown.quiet {
             found.explain();
         }
         let Files { wanted, errors, .. } = found;
@@ -237,8 +176,8 @@ impl Simulate {
             Outcome::Clean
         } else {
             let look = render::Look {
-                most: self.max_findings.or(most).unwrap_or(0),
-                is_quiet: self.quiet,
+                most: self.shown.max_findings.or(most).unwrap_or(0),
+                is_quiet: self.shown.quiet,
                 has_totals: are_several,
                 ..render::Look::default()
             };
@@ -297,7 +236,9 @@ impl Simulate {
             return Ok(None);
         }
         let file = self.launch_file()?;
-        let names = self.kernels(&unit, &path, file.as_ref().map(|it| &it.file))?;
+        let wanted = self.kernel.as_deref().or_else(|| file.as_ref()?.file.kernel.as_deref());
+        let has_launch = file.is_some() && !self.print_launch;
+        let names = chosen(&path, &ptx_simulation::kernels(&unit), wanted, has_launch)?;
         if self.launch_number.is_some() && names.len() > 1 {
             return Err(SimulateError::NumberOfSeveral { path, count: names.len() }.into());
         }
@@ -323,7 +264,7 @@ impl Simulate {
                 Ok(ran) => ran,
                 Err(SimulateError::Launch(error)) if are_several || names.len() > 1 => {
                     let (path, kernel) = (path.clone(), demangled(name).into_owned());
-                    errors.push(SimulateError::LaunchOfSeveral { path, kernel, error }.into());
+                    errors.push(SimulateError::LaunchOfSeveral { path, kernel, error: error.into() }.into());
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -359,14 +300,14 @@ impl Simulate {
 
     /// The launch file of an assumed launch: the one that is wanted, else the one that shows the first finding.
     fn printed_launch(&self, kernel: &Kernel<'_>) -> Result<String, SimulateError> {
-        match (kernel.simulate_assumed(&self.shape(), &self.settings()), self.launch_number) {
+        match (kernel.simulate_assumed(&self.shape(), &self.options().settings()), self.launch_number) {
             (Ok(report), Some(number)) => Self::numbered(report, number),
             (Ok(report), None) => {
                 let index = report.shown_by.unwrap_or(1) - 1;
                 let file = report.tried.into_iter().nth(index).map(|it| it.file);
                 Ok(file.unwrap_or_else(|| kernel.launch_template()))
             }
-            (Err(error), _) => Err(SimulateError::Launch(error)),
+            (Err(error), _) => Err(SimulateError::Launch(error.into())),
         }
     }
 
@@ -376,53 +317,27 @@ impl Simulate {
         file.ok_or(SimulateError::NoSuchNumber { kernel: report.kernel, number, count })
     }
 
-    fn settings(&self) -> Settings {
+    /// What the options say of runs.
+    fn options(&self) -> ptx_device::Options {
         let schedule = match self.schedule {
+            // They are those from a seed on.
+            _ if self.runs.is_some() => Schedule::Random(self.seed),
             ScheduleArgument::Early => Schedule::Early,
             ScheduleArgument::Late => Schedule::Late,
             ScheduleArgument::Random => Schedule::Random(self.seed),
         };
-        Settings {
-            schedule,
-            strict: self.strict,
-            budget: self.budget,
-            cluster_index: self.cluster_index.as_ref().map_or(0, |clusters| clusters.start),
-            records: self.timeline || self.trace.is_some(),
-            checks: match self.checks {
-                ChecksArgument::All => Checks::All,
-                ChecksArgument::None => Checks::None,
-            },
-            ..Settings::default()
-        }
-    }
-
-    fn kernels(
-        &self,
-        unit: &Unit,
-        path: &str,
-        file: Option<&LaunchFile>,
-    ) -> Result<Vec<String>, SimulateError> {
-        let all = ptx_simulation::kernels(unit);
-        let wanted = self.kernel.clone().or_else(|| file.and_then(|file| file.kernel.clone()));
-        match wanted {
-            Some(name) => {
-                let mut meant = meant(&name, &all);
-                let path = path.to_owned();
-                match meant.len() {
-                    0 => Err(SimulateError::NoKernel { path, name, help: kernels_are(&all) }),
-                    1 => Ok(meant),
-                    _ => {
-                        meant.truncate(MOST_NAMED);
-                        Err(SimulateError::Ambiguous { path, name, candidates: meant })
-                    }
-                }
-            }
-            None if all.is_empty() => Err(SimulateError::NoKernels { path: path.to_owned() }),
-            None if file.is_some() && all.len() > 1 && !self.print_launch => {
-                Err(SimulateError::SeveralKernels { path: path.to_owned(), count: all.len() })
-            }
-            None => Ok(all.into_iter().map(str::to_owned).collect()),
-        }
+        let mut options = ptx_device::Options::default();
+        options.schedule = schedule;
+        options.runs = self.runs.unwrap_or(0);
+        options.strict = self.strict;
+        options.budget = self.budget;
+        options.records = self.timeline || self.trace.is_some();
+        options.clusters.clone_from(&self.cluster_index);
+        options.checks = match self.checks {
+            ChecksArgument::All => Checks::All,
+            ChecksArgument::None => Checks::None,
+        };
+        options
     }
 
     fn simulate(
@@ -430,28 +345,24 @@ impl Simulate {
         kernel: &Kernel<'_>,
         file: Option<&LaunchText>,
     ) -> Result<(KernelReport, Vec<Written>, Option<Explained>), SimulateError> {
-        let settings = self.settings();
-        let often = |run: &(dyn Fn(&Settings) -> Result<KernelReport, LaunchError> + Sync)| match self.runs {
-            Some(runs) => schedules::under_seeds(self.seed..self.seed.saturating_add(runs), |schedule| {
-                run(&Settings { schedule, ..settings })
-            }),
-            None => run(&settings),
-        };
+        let options = self.options();
+        let settings = options.settings();
         let numbered;
         let text = match (file, self.launch_number) {
             (Some(file), _) => file,
             (None, Some(number)) => {
                 let unrecorded = Settings { records: false, ..settings };
-                let report =
-                    kernel.simulate_assumed(&self.shape(), &unrecorded).map_err(SimulateError::Launch)?;
+                let report = kernel
+                    .simulate_assumed(&self.shape(), &unrecorded)
+                    .map_err(|error| SimulateError::Launch(error.into()))?;
                 let file = Self::numbered(report, number)?;
                 let name = PathBuf::from(format!("launch {number}"));
                 numbered = LaunchText::parse(&name, file).map_err(SimulateError::File)?;
                 &numbered
             }
             (None, None) => {
-                let report = often(&|settings| kernel.simulate_assumed(&self.shape(), settings));
-                return Ok((report.map_err(SimulateError::Launch)?, Vec::new(), None));
+                let report = options.often(|settings| kernel.simulate_assumed(&self.shape(), settings));
+                return Ok((report.map_err(|error| SimulateError::Launch(error.into()))?, Vec::new(), None));
             }
         };
         let directory = text.directory();
@@ -462,14 +373,14 @@ impl Simulate {
         let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
         // A mistake in it is said before the kernel runs.
         let asked = self.explain.as_deref().map(|text| slice::element(kernel, &launch, text)).transpose();
-        let asked = asked.map_err(SimulateError::Unexplained)?;
+        let asked = asked.map_err(|error| SimulateError::Unexplained(error.into()))?;
         let report = match &self.cluster_index {
             Some(clusters) => {
-                often(&|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))
+                options.often(|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))
             }
-            None => often(&|settings| kernel.simulate_all(&launch, settings)),
+            None => options.often(|settings| kernel.simulate_all(&launch, settings)),
         };
-        let report = report.map_err(SimulateError::Launch)?;
+        let report = report.map_err(|error| SimulateError::Launch(error.into()))?;
         let mut written = Vec::new();
         for out in &launch.outs {
             let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
@@ -489,7 +400,7 @@ impl Simulate {
             (Some((element, form)), Some(text)) => {
                 let clusters = self.cluster_index.clone().unwrap_or(0..launch.clusters());
                 let origin = kernel.explain(&launch, &settings, clusters, element);
-                let origin = origin.map_err(SimulateError::Unexplained)?;
+                let origin = origin.map_err(|error| SimulateError::Unexplained(error.into()))?;
                 let value = slice::value(&report, element, &form);
                 let is_kept = slice::is_kept(&report, element);
                 Some(Explained { element: text.clone(), value, is_kept, origin })
@@ -537,7 +448,8 @@ impl Simulate {
             let mut file = BufWriter::new(fs::File::create(path).map_err(unwritable)?);
             let written = self.render(files, look, &mut file).and_then(|()| file.flush());
             written.map_err(unwritable)?;
-        } else if !(self.quiet && is_clean || files.is_empty() && trouble && !self.format.is_document()) {
+        } else if !(self.shown.quiet && is_clean || files.is_empty() && trouble && !self.format.is_document())
+        {
             let color = use_color(io::stdout().is_terminal());
             self.render(files, render::Look { color, ..look }, out).map_err(output_error)?;
         }
@@ -556,7 +468,7 @@ impl Simulate {
             let picture = self.timeline.then(|| timeline::Look { color, width: columns() });
             return render::human(&mut files, render::Look { picture, ..look }, out);
         }
-        render::limit(&mut files, self.max_findings.unwrap_or(0));
+        render::limit(&mut files, self.shown.max_findings.unwrap_or(0));
         if self.format == Format::Json {
             return render::json(&files, out);
         }
@@ -620,53 +532,6 @@ fn clusters(text: &str) -> Result<Range<u32>, String> {
         None => (number(text)?, number(text)?.saturating_add(1)),
     };
     if start < end { Ok(start..end) } else { Err("the range is empty".to_owned()) }
-}
-
-/// Runs something, and after a while says on the terminal how far it is.
-fn watch<T>(kernel: &str, progress: &Progress, run: impl FnOnce() -> T) -> T {
-    if !io::stderr().is_terminal() {
-        return run();
-    }
-    thread::scope(|scope| {
-        // Dropped when the run is over, also when it panics.
-        let (running, over) = mpsc::channel::<()>();
-        scope.spawn(move || {
-            let mut bar: Option<ProgressBar> = None;
-            let mut patience = PATIENCE;
-            while over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                patience = BETWEEN;
-                let instructions = progress.instructions.load(Ordering::Relaxed);
-                let runs = progress.runs.load(Ordering::Relaxed);
-                let runs = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
-                let bar = bar.get_or_insert_with(ProgressBar::new_spinner);
-                bar.set_message(format!(
-                    "{}: {} warp instructions{runs}",
-                    demangled(kernel),
-                    grouped(instructions)
-                ));
-                bar.tick();
-            }
-            if let Some(bar) = bar {
-                bar.finish_and_clear();
-            }
-        });
-        let result = run();
-        drop(running);
-        result
-    })
-}
-
-/// `12 345 678`
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Columns of the terminal.

@@ -1,7 +1,7 @@
 //! What a kernel is launched with.
 
 use ptx_simulation::array::{ArrayOf, Dtype, Form, OutFile};
-use ptx_simulation::launch::Argument as Placed;
+use ptx_simulation::launch::{Argument as Placed, Number, NumberType, field_starts};
 use ptx_simulation::memory::Memory;
 use ptx_simulation::tensor_map::TensorMap;
 use ptx_simulation::{ParameterInfo, Word, WordKind};
@@ -96,12 +96,7 @@ impl Arguments {
                 let mut placed = Vec::with_capacity(fields.len());
                 let mut end = 0;
                 for (number, field) in fields.iter().enumerate() {
-                    if field.offset < end {
-                        return Err(wrong(format!(
-                            "field {number} starts at byte {}, but the field before it ends at byte {end}",
-                            field.offset
-                        )));
-                    }
+                    field_starts(number, field.offset, end).map_err(|error| wrong(error.0))?;
                     end = field.offset.saturating_add(field.bytes);
                     let value = self
                         .value(&field.value, (index, Some(number)), (field.bytes, false, "b64"), memory)
@@ -191,16 +186,11 @@ impl Arguments {
             }
             Argument::Bytes(data) if data.len() == bytes as usize => Ok(Placed::Bytes(data.clone())),
             Argument::Bytes(data) => Err(format!("{} bytes are given for {bytes}", data.len())),
-            Argument::Integer(value) if matches!(ty, "f32" | "f64") => float(*value as f64, ty),
-            Argument::Integer(value) => {
-                if is_address && *value != 0 {
-                    return Err(format!(
-                        "the kernel uses it as an address, and {value} is none: pass an array or a buffer"
-                    ));
-                }
-                integer(*value, bytes, ty.starts_with('s'))
-            }
-            Argument::Float(value) => float(*value, ty),
+            Argument::Integer(value) if is_address && *value != 0 => Err(format!(
+                "the kernel uses it as an address, and {value} is none: pass an array or a buffer"
+            )),
+            Argument::Integer(value) => number(Number::Integer(*value), bytes, ty),
+            Argument::Float(value) => number(Number::Float(*value), bytes, ty),
             Argument::Struct(_) => Err("a struct in a struct: give its fields instead".to_owned()),
         }
     }
@@ -225,30 +215,15 @@ impl Arguments {
     }
 }
 
-/// Types of C without a sign and with one are the same in PTX, unless it says that there is one.
-fn integer(value: i128, bytes: u32, is_signed: bool) -> Result<Placed, String> {
-    let bits = bytes.clamp(1, 8) * 8;
-    let (least, most) = (-(1_i128 << (bits - 1)), (1_i128 << (bits - u32::from(is_signed))) - 1);
-    if !matches!(bytes, 1 | 2 | 4 | 8) {
-        return Err(format!("an integer has 1, 2, 4 or 8 bytes, not {bytes}"));
-    }
-    if !(least..=most).contains(&value) {
-        return Err(format!("{value} does not fit {bits} bits: they hold {least} to {most}"));
-    }
-    Ok(Placed::Bytes(value.to_le_bytes()[..bytes as usize].to_vec()))
-}
-
-fn float(value: f64, ty: &str) -> Result<Placed, String> {
-    match ty {
-        "f32" if value.is_finite() && (value as f32).is_infinite() => {
-            Err(format!("{value:e} does not fit an f32: write `inf` if that is meant"))
-        }
-        "f32" => Ok(Placed::Bytes((value as f32).to_le_bytes().to_vec())),
-        "f64" => Ok(Placed::Bytes(value.to_le_bytes().to_vec())),
-        _ => Err(format!(
-            "the parameter is `.{ty}`, which does not say how {value} is written in it: give a number of that type, or bytes"
-        )),
-    }
+/// The bytes of a number for a parameter of a type.
+fn number(number: Number, bytes: u32, ty: &str) -> Result<Placed, String> {
+    let named = NumberType::of_parameter(ty).filter(|it| it.bytes() == bytes);
+    let ty = match (named, bytes) {
+        (Some(ty), _) => ty,
+        (None, 1 | 2 | 4 | 8) => NumberType::Bits(bytes),
+        (None, _) => return Err(format!("a number has 1, 2, 4 or 8 bytes, not {bytes}")),
+    };
+    ty.encode(number).map(Placed::Bytes).map_err(|error| error.to_string())
 }
 
 /// What the kernel reads of a struct.

@@ -1,5 +1,6 @@
 //! Why something cannot be launched.
 
+use ptx_simulation::launch::{Key, LaunchError as Refusal, Misfit};
 use ptx_simulation::memory::MemoryError;
 
 /// Why a text is no module.
@@ -96,4 +97,20 @@ pub enum LaunchError {
     /// Memory that is meant is not there.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+}
+
+impl From<Refusal> for LaunchError {
+    fn from(Refusal(message): Refusal) -> Self {
+        Self::Shape { key: None, message, help: None }
+    }
+}
+
+impl From<Misfit> for LaunchError {
+    fn from(misfit: Misfit) -> Self {
+        let key = misfit.keys.iter().find_map(|key| match key {
+            Key::Name(name) => Some(*name),
+            Key::Index(_) => None,
+        });
+        Self::Shape { key, message: misfit.error.0, help: misfit.help }
+    }
 }

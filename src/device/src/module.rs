@@ -85,19 +85,8 @@ impl Module {
     /// When there is none, or several may be meant.
     pub fn kernel(&self, name: &str) -> Result<Kernel, KernelError> {
         let all = self.kernels();
-        let module = self.source().name().to_owned();
-        let mut meant = names::meant(name, &all);
-        let symbol = match meant.len() {
-            0 => {
-                let distance = |it: &&str| strsim::damerau_levenshtein(name, &demangled(it));
-                let nearest = all.iter().min_by_key(|it| distance(it));
-                let nearest = nearest.filter(|it| distance(it) <= name.len() / 2).map(|it| (*it).to_owned());
-                let kernels = all.iter().map(|it| (*it).to_owned()).collect();
-                return Err(KernelError::Unknown { module, name: name.to_owned(), nearest, kernels });
-            }
-            1 => meant.remove(0),
-            _ => return Err(KernelError::Ambiguous { module, name: name.to_owned(), candidates: meant }),
-        };
+        let module = self.source().name();
+        let symbol = named(module, &all, name)?;
         let mut known = self.inner.lowered.lock().unwrap_or_else(PoisonError::into_inner);
         let lowered = match known.get(&symbol) {
             Some(lowered) => Some(lowered.clone()),
@@ -105,11 +94,36 @@ impl Module {
         };
         let Some(lowered) = lowered else {
             let kernels = all.iter().map(|it| (*it).to_owned()).collect();
-            return Err(KernelError::Unknown { module, name: symbol, nearest: None, kernels });
+            return Err(KernelError::Unknown {
+                module: module.to_owned(),
+                name: symbol,
+                nearest: None,
+                kernels,
+            });
         };
         known.insert(symbol.clone(), lowered.clone());
         drop(known);
         Ok(Kernel { module: self.clone(), symbol, lowered })
+    }
+}
+
+/// The symbol of the kernel of a module that is meant by a name, among all of its kernels.
+///
+/// # Errors
+/// When there is none, or several may be meant.
+pub fn named(module: &str, all: &[&str], name: &str) -> Result<String, KernelError> {
+    let mut meant = names::meant(name, all);
+    let module = module.to_owned();
+    match meant.len() {
+        0 => {
+            let distance = |it: &&str| strsim::damerau_levenshtein(name, &demangled(it));
+            let nearest = all.iter().min_by_key(|it| distance(it));
+            let nearest = nearest.filter(|it| distance(it) <= name.len() / 2).map(|it| (*it).to_owned());
+            let kernels = all.iter().map(|it| (*it).to_owned()).collect();
+            Err(KernelError::Unknown { module, name: name.to_owned(), nearest, kernels })
+        }
+        1 => Ok(meant.remove(0)),
+        _ => Err(KernelError::Ambiguous { module, name: name.to_owned(), candidates: meant }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::suppression::Suppressions;
-use ptx_simulation::launch::{Key, Launch, LaunchError as Refusal, LaunchShape, Misfit};
+use ptx_simulation::launch::{Launch, LaunchError as Refusal, LaunchShape};
 use ptx_simulation::slice::{self, Origin};
 use ptx_simulation::state::CtaState;
 use ptx_simulation::{Checks, Keeps, KernelReport, Progress, Schedule, Settings, Verdict, schedules};
@@ -88,6 +88,39 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The same for the simulator: of one run.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            schedule: self.schedule,
+            strict: self.strict,
+            budget: self.budget,
+            cluster_index: self.clusters.as_ref().map_or(0, |clusters| clusters.start),
+            records: self.records,
+            checks: self.checks,
+            ..Settings::default()
+        }
+    }
+
+    /// Runs something as often as is wanted, under a schedule each, and joins what was found.
+    ///
+    /// # Errors
+    /// When a run cannot be.
+    pub fn often(
+        &self,
+        run: impl Fn(&Settings) -> Result<KernelReport, Refusal> + Sync,
+    ) -> Result<KernelReport, Refusal> {
+        let settings = self.settings();
+        if self.runs == 0 {
+            return run(&settings);
+        }
+        let first = if let Schedule::Random(seed) = self.schedule { seed } else { 1 };
+        schedules::under_seeds(first..first.saturating_add(self.runs), |schedule| {
+            run(&Settings { schedule, ..settings })
+        })
+    }
+}
+
 /// What became of a launch.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -121,7 +154,7 @@ impl Run {
         }
         let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
         let settings = Settings { records: true, keeps: Keeps::Nothing, ..self.settings };
-        kernel.simulate_clusters(&self.launch, &settings, self.clusters.clone()).map_err(refused)
+        kernel.simulate_clusters(&self.launch, &settings, self.clusters.clone()).map_err(LaunchError::from)
     }
 
     /// What the memories of the CTAs of a cluster hold in the end, or before the first instruction in a line of the text
@@ -133,7 +166,7 @@ impl Run {
         let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
         let settings = Settings { keeps: Keeps::State, until, checks: Checks::None, ..self.settings };
         let report = kernel.simulate_clusters(&self.launch, &settings, cluster..cluster.saturating_add(1));
-        Ok(report.map_err(refused)?.states)
+        Ok(report.map_err(LaunchError::from)?.states)
     }
 
     /// CTAs of a cluster along each axis, and of the grid.
@@ -148,8 +181,10 @@ impl Run {
     /// When there is no such element.
     pub fn explain(&self, element: &str) -> Result<Origin, LaunchError> {
         let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
-        let (element, _) = slice::element(&kernel, &self.launch, element).map_err(refused)?;
-        kernel.explain(&self.launch, &self.settings, self.clusters.clone(), element).map_err(refused)
+        let (element, _) = slice::element(&kernel, &self.launch, element).map_err(LaunchError::from)?;
+        kernel
+            .explain(&self.launch, &self.settings, self.clusters.clone(), element)
+            .map_err(LaunchError::from)
     }
 }
 
@@ -199,29 +234,14 @@ impl Kernel {
         }
         let Config { grid, block, cluster, dynamic_smem } = *config;
         let shape = LaunchShape { grid, block, cluster, dynamic_smem };
-        let launch =
-            kernel.launch_in(&shape, all.all, memory.clone()).map_err(|misfit| misshapen(&misfit))?;
+        let launch = kernel.launch_in(&shape, all.all, memory.clone()).map_err(LaunchError::from)?;
         let launch = Launch { outs: all.outs, arrays: all.arrays, believes: options.believes, ..launch };
-        let settings = Settings {
-            schedule: options.schedule,
-            strict: options.strict,
-            budget: options.budget,
-            records: options.records,
-            checks: options.checks,
-            keeps: Keeps::Memory,
-            ..Settings::default()
-        };
+        let settings = Settings { keeps: Keeps::Memory, ..options.settings() };
         let clusters = options.clusters.clone().unwrap_or(0..launch.clusters());
-        let run = |settings: &Settings| kernel.simulate_clusters(&launch, settings, clusters.clone());
-        let report = if options.runs == 0 {
-            run(&settings)
-        } else {
-            let first = if let Schedule::Random(seed) = options.schedule { seed } else { 1 };
-            schedules::under_seeds(first..first.saturating_add(options.runs), |schedule| {
-                run(&Settings { schedule, ..settings })
-            })
-        };
-        let mut report = report.map_err(refused)?;
+        let report = options.often(|run| {
+            kernel.simulate_clusters(&launch, &Settings { keeps: Keeps::Memory, ..*run }, clusters.clone())
+        });
+        let mut report = report.map_err(LaunchError::from)?;
         if let Some(left) = report.memory.take() {
             *memory = left;
         }
@@ -240,16 +260,4 @@ impl Kernel {
             clusters,
         })
     }
-}
-
-fn refused(Refusal(message): Refusal) -> LaunchError {
-    LaunchError::Shape { key: None, message, help: None }
-}
-
-fn misshapen(misfit: &Misfit) -> LaunchError {
-    let key = misfit.keys.iter().find_map(|key| match key {
-        Key::Name(name) => Some(*name),
-        Key::Index(_) => None,
-    });
-    LaunchError::Shape { key, message: misfit.error.0.clone(), help: misfit.help.clone() }
 }

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::excerpt::Excerpts;
 use crate::shown::Shown;
 use crate::styled::Styled;
-use crate::{Checked, Summary, descriptors};
+use crate::{Checked, Reader, Summary, descriptors};
 
 /// How much of the source to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +49,16 @@ pub fn render(files: &[Checked], style: Style, color: bool, out: &mut dyn Write)
 
 /// Writes the findings in their source, and nothing else: of each rule at most `most`, if that is not 0. Returns how
 /// many different ones there are.
-pub(crate) fn findings(file: &Checked, most: usize, color: bool, out: &mut dyn Write) -> io::Result<usize> {
+pub(crate) fn findings(
+    file: &Checked,
+    (most, reader): (usize, Reader),
+    color: bool,
+    out: &mut dyn Write,
+) -> io::Result<usize> {
     let mut shown = Shown::all(file);
     let different = shown.len();
     let omitted = limit(&mut shown, most, |shown| shown.finding);
-    emit_shown(file, (&shown, &omitted), Style::Rich, color, out)?;
+    emit_shown(file, (&shown, &omitted), (Style::Rich, reader), color, out)?;
     Ok(different)
 }
 
@@ -91,7 +96,7 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
             Style::Rich => Shown::all(file),
             Style::Short => Shown::each(file),
         };
-        emit_shown(file, (&shown, &file.report.omitted), style, color, out)?;
+        emit_shown(file, (&shown, &file.report.omitted), (style, Reader::CommandLine), color, out)?;
     }
     Ok(())
 }
@@ -99,7 +104,7 @@ fn emit(files: &[Checked], style: Style, color: bool, out: &mut dyn Write) -> io
 fn emit_shown(
     file: &Checked,
     (shown, omitted): (&[Shown<'_>], &[Omitted]),
-    style: Style,
+    (style, reader): (Style, Reader),
     color: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -117,14 +122,14 @@ fn emit_shown(
     let write = |from: usize, shown: &[Shown<'_>]| -> io::Result<Vec<u8>> {
         let mut text = Styled::new(color.then_some(&styles));
         for (index, shown) in (from..).zip(shown) {
-            let (excerpts, diagnostic) = convert(file, shown, style);
+            let (excerpts, diagnostic) = convert(file, shown, style, reader);
             term::emit_to_write_style(&mut text, &config, &excerpts, &diagnostic)
                 .map_err(io::Error::other)?;
             if let Some(omitted) = behind.get(&index) {
                 if style == Style::Short {
                     write!(text, "{}: ", file.source.name())?;
                 }
-                term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style))
+                term::emit_to_write_style(&mut text, &config, &excerpts, &omission(*omitted, style, reader))
                     .map_err(io::Error::other)?;
             }
         }
@@ -161,13 +166,13 @@ fn omitted_behind(omitted: &[Omitted], shown: &[Shown<'_>]) -> BTreeMap<usize, O
     omitted.filter_map(|omitted| Some((last(omitted.code)?, omitted))).collect()
 }
 
-fn omission(omitted: Omitted, style: Style) -> codespan::Diagnostic<usize> {
+fn omission(omitted: Omitted, style: Style, reader: Reader) -> codespan::Diagnostic<usize> {
     let Omitted { code, count, .. } = omitted;
     let diagnostic = codespan::Diagnostic::new(severity(omitted.severity))
         .with_code(code.as_str())
         .with_message(format!("and {count} more in this file ({})", code.name()));
     match style {
-        Style::Rich => diagnostic.with_notes(vec!["help: `--max-findings 0` shows all".to_owned()]),
+        Style::Rich => diagnostic.with_notes(vec![format!("help: {}", reader.omitted())]),
         Style::Short => diagnostic,
     }
 }
@@ -176,6 +181,7 @@ fn convert<'s>(
     file: &'s Checked,
     shown: &Shown<'s>,
     style: Style,
+    reader: Reader,
 ) -> (Excerpts<'s>, codespan::Diagnostic<usize>) {
     let finding = shown.finding;
     let code = finding.code;
@@ -191,7 +197,7 @@ fn convert<'s>(
         Style::Rich => {
             marks.extend(written(file, finding, causes));
             notes.extend(unseen(file, finding, causes));
-            notes.extend(shown.remark(file));
+            notes.extend(shown.remark(file, reader));
         }
         Style::Short => {
             if let Some(line) = file.lines(&finding.primary).first() {

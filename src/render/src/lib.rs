@@ -68,6 +68,42 @@ pub enum Format {
     Rdjson,
 }
 
+/// Who reads what is written for people: what they can do about something depends on where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody who runs the program.
+    #[default]
+    CommandLine,
+    /// Somebody who calls the Python package.
+    Python,
+}
+
+impl Reader {
+    /// Where each copy of a finding is.
+    const fn copies(self) -> &'static str {
+        match self {
+            Self::CommandLine => "`--format concise` shows each",
+            Self::Python => "`run.findings` has each",
+        }
+    }
+
+    /// Where findings are that are not shown.
+    const fn omitted(self) -> &'static str {
+        match self {
+            Self::CommandLine => "`--max-findings 0` shows all",
+            Self::Python => "`run.findings` has all",
+        }
+    }
+
+    /// Where all is that threads printed.
+    const fn printed(self) -> &'static str {
+        match self {
+            Self::CommandLine => "`--format json`",
+            Self::Python => "`run.printed`",
+        }
+    }
+}
+
 impl Format {
     /// Whether a program reads it, which wants a document even where there is nothing to say.
     pub fn is_document(self) -> bool {
@@ -143,7 +179,7 @@ pub fn render(files: &[Checked], format: Format, color: bool, out: &mut dyn Writ
 /// # Errors
 /// When `out` cannot be written to.
 pub fn findings(file: &Checked, color: bool, out: &mut dyn Write) -> io::Result<()> {
-    human::findings(file, 0, color, out).map(drop)
+    human::findings(file, (0, Reader::CommandLine), color, out).map(drop)
 }
 
 /// All that a finding says, for formats that have one text for it.

@@ -11,8 +11,8 @@ use ptx_check::resolve::provenance::Frame;
 use ptx_sources::Line;
 use rustc_hash::FxHashMap;
 
-use crate::Checked;
 use crate::pairs::{Pairs, is_of_run};
+use crate::{Checked, Reader};
 
 /// A finding, and those that say the same of other copies of its line.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What is said of the copies.
-    pub(crate) fn remark(&self, file: &Checked) -> Option<String> {
+    pub(crate) fn remark(&self, file: &Checked, reader: Reader) -> Option<String> {
         /// So many other calls are named.
         const NAMED: usize = 3;
         if self.copies.is_empty() {
@@ -63,10 +63,7 @@ impl<'a> Shown<'a> {
                 (false, 1) => "pair of instructions",
                 (false, _) => "pairs of instructions",
             };
-            return Some(format!(
-                "and {} more {what} like this: `--format concise` shows each",
-                self.copies.len()
-            ));
+            return Some(format!("and {} more {what} like this: {}", self.copies.len(), reader.copies()));
         }
         let mut remark = format!("and {} more from this line", self.copies.len());
         let caller = |finding: &'a Diagnostic| Some(place(calls(finding)?.last()?));

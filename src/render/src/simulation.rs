@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::json::{self, Finding, OmittedFindings, Place, finding};
 use crate::origin::{Explained, ExplainedDocument};
-use crate::{Checked, human, timeline};
+use crate::{Checked, Reader, human, timeline};
 
 /// A file with the kernels of it that were run.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub struct Look {
     pub is_quiet: bool,
     /// Whether kernels are named with their files, and a line of totals is written.
     pub has_totals: bool,
+    /// Who reads it.
+    pub reader: Reader,
 }
 
 /// A kernel that was run.
@@ -234,7 +236,7 @@ fn human_kernel(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     checked.report.diagnostics.clone_from(&report.diagnostics);
-    let different = human::findings(checked, look.most, look.color, out)?;
+    let different = human::findings(checked, (look.most, look.reader), look.color, out)?;
     let verdict = match report.verdict {
         Verdict::Clean => "clean".to_owned(),
         Verdict::Incomplete => "incomplete".to_owned(),
@@ -274,7 +276,7 @@ fn human_kernel(
             writeln!(out, "    help: {help}")?;
         }
     }
-    print(report, out)?;
+    print(report, look.reader, out)?;
     for assumed in &report.assumed {
         writeln!(out, "  assumed: {assumed}")?;
     }
@@ -292,7 +294,7 @@ fn human_kernel(
 }
 
 /// Writes what threads printed, the first lines of it.
-fn print(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
+fn print(report: &KernelReport, reader: Reader, out: &mut dyn Write) -> io::Result<()> {
     /// More lines are for programs.
     const MOST_LINES: usize = 50;
     if report.printed.is_empty() {
@@ -312,8 +314,8 @@ fn print(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
     }
     match lines.iter().skip(MOST_LINES).map(|same| same.len()).sum::<usize>() {
         0 => {}
-        1 => writeln!(out, "    and 1 more line: `--format json` has it")?,
-        lines => writeln!(out, "    and {lines} more lines: `--format json` has them")?,
+        1 => writeln!(out, "    and 1 more line: {} has it", reader.printed())?,
+        lines => writeln!(out, "    and {lines} more lines: {} has them", reader.printed())?,
     }
     match report.unprinted {
         0 => Ok(()),

@@ -282,6 +282,30 @@ impl ElementType {
     }
 }
 
+/// Elements that are padded in shared memory come in boxes of so many.
+const PADDED: u32 = 128;
+
+/// Why the driver makes no such map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// Which part of it is wrong, as a launch file calls it.
+    pub key: &'static str,
+    /// Why.
+    pub why: String,
+}
+
+impl std::fmt::Display for Unfit {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+fn unfit(key: &'static str, why: impl Into<String>) -> Result<(), Unfit> {
+    Err(Unfit { key, why: why.into() })
+}
+
 /// A tensor map. The innermost dimension comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
@@ -312,15 +336,10 @@ impl TensorMap {
     /// A map over elements that lie next to each other, with boxes of so many elements. The innermost dimension comes
     /// first. Nothing is swizzled.
     pub fn tiled(element: ElementType, base: u64, dims: Vec<u32>, box_dims: Vec<u32>) -> Self {
-        let mut bytes = u64::from(element.bits());
-        let strides = dims.iter().take(dims.len().saturating_sub(1)).map(|dim| {
-            bytes = bytes.saturating_mul(u64::from(*dim));
-            bytes.div_ceil(8)
-        });
-        Self {
+        let map = Self {
             element,
             base,
-            strides: strides.collect(),
+            strides: Vec::new(),
             steps: vec![1; dims.len()],
             dims,
             box_dims,
@@ -328,7 +347,20 @@ impl TensorMap {
             window: None,
             swizzle: Swizzle::None,
             interleave: Interleave::None,
-        }
+        };
+        map.packed()
+    }
+
+    /// The same with the strides of elements that lie next to each other.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        let mut bits = u64::from(self.element.bits());
+        let outer = self.dims.iter().take(self.dims.len().saturating_sub(1));
+        let strides = outer.map(|dim| {
+            bits = bits.saturating_mul(u64::from(*dim));
+            bits.div_ceil(8)
+        });
+        Self { strides: strides.collect(), ..self }
     }
 
     /// Bytes from its base to the end of its last element.
@@ -345,60 +377,137 @@ impl TensorMap {
     ///
     /// # Errors
     /// With what is wrong, and what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        let Self { element, base, dims, strides, box_dims, steps, window, swizzle, interleave, .. } = self;
+    pub fn check(&self) -> Result<(), Unfit> {
+        let Self { element, base, dims, strides, steps, swizzle, interleave, .. } = self;
         let rank = dims.len();
-        let is_aligned_32 = matches!(element, ElementType::B4x16P64 | ElementType::B6x16P32)
-            || *interleave == Interleave::Bytes32;
-        let align = if is_aligned_32 { 32 } else { 16 };
+        let is_padded = matches!(element, ElementType::B4x16P64 | ElementType::B6x16P32);
+        let align = if is_padded || *interleave == Interleave::Bytes32 { 32 } else { 16 };
         if !(1..=5).contains(&rank) || dims.contains(&0) {
-            return Err("a tensor has 1 to 5 dimensions, none of them 0".to_owned());
+            return unfit("dims", "a tensor has 1 to 5 dimensions, none of them 0");
+        }
+        let whole = match element {
+            ElementType::B4x16 => 2,
+            ElementType::B4x16P64 | ElementType::B6x16P32 => PADDED,
+            _ => 1,
+        };
+        if !dims[0].is_multiple_of(whole) {
+            let name = element.name();
+            let why = format!(
+                "the inner dimension of a tensor of `{name}` is a multiple of {whole}, not {}",
+                dims[0]
+            );
+            return unfit("dims", why);
         }
         if !base.is_multiple_of(align) {
-            return Err(format!("the address of the tensor is a multiple of {align}, not {base:#x}"));
+            return unfit(
+                "base",
+                format!("the address of the tensor is a multiple of {align}, not {base:#x}"),
+            );
         }
         if strides.len() + 1 != rank {
-            return Err(format!(
-                "a tensor of {rank} dimensions has {} strides, not {}",
-                rank - 1,
-                strides.len()
-            ));
+            let why =
+                format!("a tensor of {rank} dimensions has {} strides, not {}", rank - 1, strides.len());
+            return unfit("strides_bytes", why);
         }
         if let Some(stride) = strides.iter().find(|it| !it.is_multiple_of(align) || **it >= 1 << 40) {
-            return Err(format!("strides are multiples of {align} bytes below 2^40, not {stride}"));
+            let why = format!("strides are multiples of {align} bytes below 2^40, not {stride}");
+            return unfit("strides_bytes", why);
         }
         if steps.len() != rank || steps.iter().any(|step| !(1..=8).contains(step)) {
-            return Err("element strides are as many as dimensions, each 1 to 8".to_owned());
+            return unfit("element_strides", "element strides are as many as dimensions, each 1 to 8");
         }
         if self.fill == Fill::Nan && !element.is_float() {
-            return Err("NaN is for elements of floating point only".to_owned());
+            return unfit("oob_fill", "NaN is for elements of floating point only");
         }
         if *interleave != Interleave::None && rank < 3 {
-            return Err("a tensor with interleaved elements has 3 to 5 dimensions".to_owned());
+            return unfit("interleave", "a tensor with interleaved elements has 3 to 5 dimensions");
+        }
+        if *interleave != Interleave::None && *element == ElementType::B6x16P32 {
+            return unfit("interleave", "elements of six bits are not interleaved");
         }
         if *interleave == Interleave::Bytes32 && *swizzle != Swizzle::Bytes32 {
-            return Err("with an interleave of 32 bytes goes a swizzle of 32 bytes".to_owned());
+            return unfit("swizzle", "with an interleave of 32 bytes goes a swizzle of 32 bytes");
         }
-        if window.is_some() {
-            return Ok(());
+        if is_padded && matches!(swizzle, Swizzle::Bytes32 | Swizzle::Bytes64 | Swizzle::Bytes128Atom32Flip8)
+        {
+            let why = "elements that are padded in shared memory have no swizzle, or one over 128 bytes that flips nothing";
+            return unfit("swizzle", why);
         }
-        if box_dims.len() != rank || box_dims.iter().any(|dim| !(1..=256).contains(dim)) {
-            return Err("a box has as many dimensions as the tensor, each 1 to 256".to_owned());
+        let (key, what, elements) = if let Some(window) = &self.window {
+            self.check_window(window)?;
+            ("channels_per_pixel", "the channels of a pixel have", window.channels)
+        } else {
+            let dims = &self.box_dims;
+            if dims.len() != rank || dims.iter().any(|dim| !(1..=256).contains(dim)) {
+                return unfit("box", "a box has as many dimensions as the tensor, each 1 to 256");
+            }
+            ("box", "the inner dimension of a box has", dims[0])
+        };
+        if is_padded && elements != PADDED {
+            let why = format!("{what} {PADDED} elements of `{}`, not {elements}", element.name());
+            return unfit(key, why);
         }
-        let inner = u64::from(box_dims[0]) * u64::from(element.shared_bits()) / 8;
         if *interleave != Interleave::None {
             return Ok(());
         }
-        if inner == 0 || !inner.is_multiple_of(16) {
-            return Err(format!("the inner dimension of a box has a multiple of 16 bytes, not {inner}"));
+        let inner = u64::from(elements) * u64::from(element.shared_bits()) / 8;
+        if self.window.is_none() && (inner == 0 || !inner.is_multiple_of(16)) {
+            return unfit(key, format!("{what} a multiple of 16 bytes, not {inner}"));
         }
         match swizzle.of_addresses().span() {
-            Some(span) if inner > u64::from(span) => Err(format!(
-                "the inner dimension of a box has {inner} bytes, but a swizzle of {span} bytes has room for {span}: make \
-                 the box narrower, or the swizzle wider"
-            )),
+            Some(span) if inner > u64::from(span) => {
+                let why = format!(
+                    "{what} {inner} bytes, but a swizzle of {span} bytes has room for {span}: make it narrower, or the \
+                     swizzle wider"
+                );
+                unfit(key, why)
+            }
             _ => Ok(()),
         }
+    }
+
+    /// The same for what im2col mode says instead of a box.
+    fn check_window(&self, window: &Window) -> Result<(), Unfit> {
+        // So many bits of each offset.
+        let bits = match self.dims.len() {
+            3 => 16,
+            4 => 8,
+            5 => 5,
+            _ => return unfit("dims", "a tensor map in im2col mode has 3 to 5 dimensions"),
+        };
+        let between = &self.dims[1..self.dims.len() - 1];
+        let range = -(1 << (bits - 1))..1 << (bits - 1);
+        for (key, corner) in [("lower_corner", &window.lower), ("upper_corner", &window.upper)] {
+            if corner.len() != between.len() || !corner.iter().all(|it| range.contains(it)) {
+                let why = format!(
+                    "a corner has a number for each dimension but the first and the last, each of {} to {}",
+                    range.start,
+                    range.end - 1
+                );
+                return unfit(key, why);
+            }
+        }
+        let corners = window.lower.iter().zip(&window.upper);
+        for (dim, (lower, upper)) in between.iter().zip(corners) {
+            if i64::from(*dim) + i64::from(*upper) <= i64::from(*lower) {
+                let why = format!(
+                    "the box that the filter's corner walks in is empty: it goes from {lower} to {upper} after the end of \
+                     {dim} elements"
+                );
+                return unfit("upper_corner", why);
+            }
+        }
+        if !(1..=256).contains(&window.channels) {
+            let why = format!("a pixel has 1 to 256 channels, not {}", window.channels);
+            return unfit("channels_per_pixel", why);
+        }
+        if !(1..=1024).contains(&window.pixels) {
+            return unfit(
+                "pixels_per_column",
+                format!("a column has 1 to 1024 pixels, not {}", window.pixels),
+            );
+        }
+        Ok(())
     }
 
     /// The bytes that a kernel is given.
