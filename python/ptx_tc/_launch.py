@@ -203,7 +203,7 @@ class LaunchConfig:
     cluster: _Size = None
     #: Bytes of dynamic shared memory.
     shmem_size: int = 0
-    #: Taken, and ignored.
+    #: Whether all CTAs are there at once, as kernels that call `cooperative_groups::this_grid().sync()` need it.
     cooperative_launch: bool = False
 
     def _sizes(self) -> dict[str, Any]:
@@ -213,7 +213,13 @@ class LaunchConfig:
             grid = grid[0] * cluster[0], grid[1] * cluster[1], grid[2] * cluster[2]
         if not 0 <= int(self.shmem_size) < 2**32:
             raise LaunchError(f"`shmem_size` is a number of bytes, not {self.shmem_size!r}")
-        return {"grid": grid, "block": block, "cluster": cluster, "dynamic_smem": int(self.shmem_size)}
+        return {
+            "grid": grid,
+            "block": block,
+            "cluster": cluster,
+            "dynamic_smem": int(self.shmem_size),
+            "cooperative": bool(self.cooperative_launch),
+        }
 
 
 class Packed:

@@ -52,6 +52,7 @@ pub(crate) struct GivenConfig {
     block: Option<[u32; 3]>,
     cluster: Option<[u32; 3]>,
     dynamic_smem: u32,
+    cooperative: bool,
     schedule: String,
     seed: u64,
     runs: u64,
@@ -68,6 +69,7 @@ impl GivenConfig {
         let mut config = Config::default();
         (config.grid, config.block, config.cluster) = (self.grid, self.block, self.cluster);
         config.dynamic_smem = self.dynamic_smem;
+        config.cooperative = self.cooperative;
         let mut options = Options::default();
         options.schedule = match self.schedule.as_str() {
             "early" => Schedule::Early,

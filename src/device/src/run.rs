@@ -25,6 +25,8 @@ pub struct Config {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_smem: u32,
+    /// Whether it is a cooperative launch: kernels that call `cooperative_groups::this_grid().sync()` trap in another one.
+    pub cooperative: bool,
 }
 
 impl Config {
@@ -43,6 +45,12 @@ impl Config {
     #[must_use]
     pub fn dynamic_smem(self, bytes: u32) -> Self {
         Self { dynamic_smem: bytes, ..self }
+    }
+
+    /// The same as a cooperative launch, or not.
+    #[must_use]
+    pub fn cooperative(self, cooperative: bool) -> Self {
+        Self { cooperative, ..self }
     }
 }
 
@@ -232,8 +240,8 @@ impl Kernel {
         for (parameter, argument) in parameters.iter().zip(arguments) {
             all.add(parameter, argument, &memory)?;
         }
-        let Config { grid, block, cluster, dynamic_smem } = *config;
-        let shape = LaunchShape { grid, block, cluster, dynamic_smem };
+        let Config { grid, block, cluster, dynamic_smem, cooperative } = *config;
+        let shape = LaunchShape { grid, block, cluster, dynamic_smem, cooperative };
         let launch = kernel.launch_in(&shape, all.all, memory.clone()).map_err(LaunchError::from)?;
         let launch = Launch { outs: all.outs, arrays: all.arrays, believes: options.believes, ..launch };
         let settings = Settings { keeps: Keeps::Memory, ..options.settings() };

@@ -30,6 +30,9 @@ pub struct Launch {
     pub dynamic_smem: u32,
     /// Registers of each thread at its start, where that is said.
     pub registers: Option<u32>,
+    /// Whether it is a cooperative launch: all CTAs are there at once, and may wait for each other by
+    /// `cooperative_groups::this_grid().sync()`.
+    pub cooperative: bool,
     /// Whether what is not known is taken for zeros.
     pub assume_zeros: bool,
     /// The arguments, in the order of the parameters.
@@ -59,6 +62,8 @@ pub struct LaunchShape {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_smem: u32,
+    /// Whether it is a cooperative launch.
+    pub cooperative: bool,
 }
 
 /// An argument.
@@ -297,6 +302,7 @@ impl Launch {
             cluster,
             dynamic_smem: shape.dynamic_smem,
             registers: None,
+            cooperative: shape.cooperative,
             assume_zeros: false,
             arguments: Vec::new(),
             memory: Memory::default(),

@@ -132,6 +132,8 @@ pub(crate) struct Conditions<'p> {
     pub(crate) checks: Checks,
     /// Whether results are computed that no source vouches for.
     pub(crate) believes: bool,
+    /// Whether the launch is a cooperative one.
+    pub(crate) is_cooperative: bool,
     /// Whether other clusters may write what this one waits for.
     pub(crate) is_one_of_several: bool,
     /// Where it is told how far the run is.
@@ -314,6 +316,7 @@ pub(crate) struct Machine<'p> {
     checks: Checks,
     /// Whether results are computed that no source vouches for.
     believes: bool,
+    is_cooperative: bool,
     /// What a slice asks of the run, if there is one.
     trace: Option<Box<Trace>>,
     racing: Option<Box<RacingReads>>,
@@ -441,6 +444,7 @@ impl<'p> Machine<'p> {
             recorder: conditions.records.then(Box::default),
             checks: conditions.checks,
             believes: conditions.believes,
+            is_cooperative: conditions.is_cooperative,
             trace: None,
             racing: None,
             results: Results::default(),
@@ -590,6 +594,14 @@ impl<'p> Machine<'p> {
                 Fixed::DynamicSmemSize => dynamic_shared.into(),
                 Fixed::TotalSmemSize => self.shared_bytes.into(),
                 Fixed::ReservedSmem => 0,
+                Fixed::Workspace(_) if !self.is_cooperative => 0,
+                Fixed::Workspace(is_upper) => {
+                    if is_upper {
+                        windows::WORKSPACE >> 32
+                    } else {
+                        windows::WORKSPACE & 0xFFFF_FFFF
+                    }
+                }
                 Fixed::Shared(offset) => shared(offset),
                 Fixed::DynamicShared(offset) => dynamic(offset),
                 Fixed::GenericShared(offset) => windows::generic(windows::SHARED, shared(offset)),

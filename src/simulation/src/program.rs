@@ -51,6 +51,9 @@ pub(crate) mod windows {
     /// The variables of the module start here in global memory: above all buffers, whose addresses are the same for all
     /// modules.
     pub(crate) const VARIABLES: u64 = 1 << (BITS - 1);
+    /// The workspace of a cooperative launch, behind all variables: what `cooperative_groups::this_grid().sync()` counts in.
+    pub(crate) const WORKSPACE: u64 = (1 << BITS) - 2 * BETWEEN_VARIABLES;
+    pub(crate) const WORKSPACE_BYTES: u64 = 64;
     /// Between variables of the module are as many bytes that none has, at least.
     pub(crate) const BETWEEN_VARIABLES: u64 = 4096;
     /// The rank of a CTA in its cluster stands above these bits of an address in shared memory.
@@ -110,6 +113,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether it looks for the workspace of a cooperative launch.
+    pub(crate) fn uses_workspace(&self) -> bool {
+        self.fixed.iter().any(|fixed| matches!(fixed, Fixed::Workspace(_)))
+    }
+
     /// Whether there is something in dynamic shared memory.
     pub(crate) fn uses_dynamic(&self) -> bool {
         let is_dynamic = |fixed: &Fixed| {
@@ -269,6 +277,9 @@ pub(crate) enum Fixed {
     DynamicSmemSize,
     TotalSmemSize,
     ReservedSmem,
+    /// `%envreg1`, `%envreg2`: the halves of the address of the workspace of a cooperative launch, the upper one first. The
+    /// driver sets them; CUDA's headers read them.
+    Workspace(bool),
     /// The address of a static variable in the shared memory of the thread's CTA.
     Shared(u32),
     /// That of the dynamic part, and something behind it.

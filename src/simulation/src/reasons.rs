@@ -56,6 +56,9 @@ impl Kernel<'_> {
                 "the kernel executes `trap` under this launch".to_owned(),
                 if is_assumed {
                     self.how_to_launch()
+                } else if self.program.uses_workspace() && !launch.cooperative {
+                    "make it a cooperative launch, as the kernel synchronises its grid: `cooperative = true` in a launch file"
+                        .to_owned()
                 } else {
                     "change the argument or the shape of the launch that the kernel refuses".to_owned()
                 },

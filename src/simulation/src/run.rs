@@ -11,7 +11,7 @@ use super::machine::{
     BoxSizes, Buffer, Bytes, Conditions, Contents, Extents, Fill, Global, Machine, Outcome, Print, Results,
     Shape, Slot,
 };
-use super::program;
+use super::program::{self, windows};
 use super::report::{Printed, verdict};
 use super::tensor_map::TensorMap;
 use super::{Checks, Keeps, Kernel, KernelReport, Output, Reason, Settings, Verdict};
@@ -170,6 +170,7 @@ impl Kernel<'_> {
             keeps_state: settings.keeps == Keeps::State,
             until: settings.until.and_then(|line| self.line(line)),
             believes: launch.believes,
+            is_cooperative: launch.cooperative,
             is_one_of_several: false,
             progress: self.progress.inspect(|progress| {
                 progress.runs.fetch_add(1, Ordering::Relaxed);
@@ -337,6 +338,15 @@ impl Kernel<'_> {
             let mut buffer = Buffer::new(format!("`{}`", variable.name), variable.bytes, fill);
             buffer.unknown.clone_from(&variable.unknown);
             global.add_variable(variable.address, buffer);
+        }
+        if launch.cooperative && self.program.uses_workspace() && !global.has_variable(windows::WORKSPACE) {
+            let zeros = Fill::Data(Arc::new(Vec::new()));
+            let workspace = Buffer::new(
+                "the workspace of the cooperative launch".to_owned(),
+                windows::WORKSPACE_BYTES,
+                zeros,
+            );
+            global.add_variable(windows::WORKSPACE, workspace);
         }
         let mut parameters = Bytes::new(self.program.parameter_bytes as usize);
         let mut places: Vec<Placed> = Vec::new();

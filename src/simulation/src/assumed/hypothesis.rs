@@ -163,6 +163,7 @@ impl Launch {
             cluster,
             dynamic_smem,
             registers: None,
+            cooperative: true,
             assume_zeros: false,
             assumes: None,
             arguments,

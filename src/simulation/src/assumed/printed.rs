@@ -43,6 +43,7 @@ impl Kernel<'_> {
              block = {:?}{block}\n\
              cluster = {:?}\n\
              dynamic_smem = {}\n\
+             {}\
              # What this file leaves open is assumed: the contents of buffers, and what is not computed.\n\
              # Remove the line when the file has what your program launches.\n\
              assume = {{ number = {number}, contents = \"{}\" }}\n",
@@ -50,6 +51,7 @@ impl Kernel<'_> {
             launch.block,
             launch.cluster,
             launch.dynamic_smem,
+            if self.program.uses_workspace() { "cooperative = true\n" } else { "" },
             contents_name(contents)
         );
         let fields = self.fields();

@@ -22,6 +22,9 @@ pub struct LaunchFile {
     /// Bytes of dynamic shared memory.
     #[serde(default)]
     pub dynamic_smem: u32,
+    /// Whether it is a cooperative launch, as of a kernel that calls `cooperative_groups::this_grid().sync()`.
+    #[serde(default)]
+    pub cooperative: bool,
     /// Registers of each thread at its start.
     pub registers: Option<u32>,
     /// Whether what nobody says and nothing computes is taken for zeros, instead of ending the run where

@@ -39,6 +39,7 @@ impl Launch {
             cluster: size(&file.cluster, "cluster")?,
             grid: size(&file.grid, "grid")?,
             dynamic_smem: file.dynamic_smem,
+            cooperative: file.cooperative,
         };
         check_count(parameters, file.arguments.len()).map_err(|misfit| {
             let names: Vec<String> = parameters.iter().map(|it| format!("`{}`", it.name)).collect();

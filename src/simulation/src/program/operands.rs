@@ -163,6 +163,7 @@ impl Lowering<'_> {
             Register::Globaltimer => return Some(Operand::Changing(Changing::Timer)),
             Register::GlobaltimerLo => return Some(Operand::Changing(Changing::TimerLow)),
             Register::GlobaltimerHi => return Some(Operand::Changing(Changing::TimerHigh)),
+            Register::Envreg if matches!(part, Part::Nth(1 | 2)) => Fixed::Workspace(part == Part::Nth(1)),
             Register::Gridid | Register::CurrentGraphExec | Register::Envreg => {
                 return Some(self.constant(0));
             }

@@ -67,6 +67,7 @@ fn launched(text: &str, arguments: Vec<Argument>, threads: u32) -> KernelReport 
         cluster: [1; 3],
         dynamic_smem: 0,
         registers: None,
+        cooperative: false,
         assume_zeros: false,
         arguments,
         memory: Memory::default(),

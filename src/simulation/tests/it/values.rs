@@ -3,7 +3,7 @@
 
 use ptx_simulation::{Schedule, Verdict};
 
-use crate::simulate;
+use crate::{buffer, launched, simulate};
 
 /// Runs a body, which traps if it is wrong.
 fn run(body: &str) -> Verdict {
@@ -329,6 +329,37 @@ fn reductions_that_an_mbarrier_awaits() {
         wait(4, reduce),
         is((-7_i32).cast_unsigned().into())
     ));
+}
+
+/// A kernel that synchronises its grid counts in a workspace that only a cooperative launch has.
+#[test]
+fn the_workspace_of_a_cooperative_launch() {
+    let text = "
+.version 9.4
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u64 out)
+.reqntid 32
+{
+    .reg .pred p;
+    .reg .b32 upper, lower, count;
+    .reg .b64 workspace;
+    mov.u32 upper, %envreg1;
+    mov.u32 lower, %envreg2;
+    mov.b64 workspace, {lower, upper};
+    setp.eq.u64 p, workspace, 0;
+    @p trap;
+    atom.global.add.u32 count, [workspace+4], 1;
+    setp.ge.u32 p, count, 32;
+    @p trap;
+    ret;
+}
+";
+    let report = simulate(text, Schedule::Early);
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.reasons);
+    let report = launched(text, vec![buffer(vec![0; 4])], 32);
+    let help = report.reasons[0].help.as_deref().unwrap();
+    assert!(help.contains("`cooperative = true`"), "{help}");
 }
 
 /// Threads of a warp may call different functions through an address: each group on its own, and all go on together.
