@@ -34,6 +34,10 @@ use crate::input::{Input, InputError};
 use crate::launch_file::{LaunchFileError, LaunchText};
 use crate::{Outcome, output_error, report_trouble, use_color};
 
+mod recorded;
+
+pub(crate) use recorded::{kernel_of, read, recorded};
+
 /// What standard input is called.
 const STDIN: &str = "<stdin>";
 /// Before somebody who waits is told something.
@@ -154,6 +158,9 @@ enum SimulateError {
     #[error("`{path}` has {} kernels that may be meant by `{name}`", candidates.len())]
     #[diagnostic(help("write one of\n{}", described(candidates).join("\n")))]
     Ambiguous { path: String, name: String, candidates: Vec<String> },
+    #[error("`{path}` has several kernels, and one is drawn at a time")]
+    #[diagnostic(help("name one by `--kernel`: {help}"))]
+    OneKernel { path: String, help: String },
     #[error("`{path}` has no kernel")]
     NoKernels { path: String },
     #[error("no PTX below {} has a kernel", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]
@@ -670,7 +677,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Columns of the terminal.
-fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into());
     said.or_else(terminal).unwrap_or(100).clamp(60, 1000)
