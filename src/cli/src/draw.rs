@@ -21,7 +21,7 @@ Examples:
   ptx-tc draw smem 0x4000404000010040 --type bf16 --major k
   ptx-tc draw smem 0x4000404000010040 --type bf16 --major mn rows=64 columns=16 access=core
   ptx-tc draw idesc 0x08200490 --kind f16
-  ptx-tc draw zero-mask 0x0003028000000000
+  ptx-tc draw zero-mask 0x0003028000000000 m=128 n=64
   ptx-tc draw mma --kind f16 m=64 n=128
   ptx-tc draw mma --kind mxf4nvf4 m=128 n=128 scale-vec=block16 show=scales-a
   ptx-tc draw mma --kind f16 m=128 n=64 cta-group=2 lanes=0-15 columns=0-7
@@ -35,6 +35,7 @@ Examples:
 Beside the words, these say more:
   smem      rows, columns: how much of the matrix; access: line, core or column, whose bank conflicts
             are marked; kind: how elements of 4 and 6 bits are stored; target, version
+  zero-mask m, n: which columns count as zero
   idesc     cta-group, ws, sp, ashift, scale-vec, target, version: as for `ptx-tc decode`
   mma       m, n, k, cta-group, ws, sp, scale-vec, sfa-id, sfb-id, selector; a: the type of A in Tensor
             Memory; lane: 16 for the upper half; idesc: all of what a word says; show: d, a, metadata,

@@ -13,7 +13,7 @@ use ptx_check::analysis::functions::FunctionFacts;
 use ptx_check::analysis::mbarriers::{Mbarrier, Use as Used};
 use ptx_check::analysis::places::{Root, Slot, SlotRoot};
 use ptx_check::instruction::decode::Decoder;
-use ptx_check::instruction::{Instruction, Scalar};
+use ptx_check::instruction::{Base, Instruction, Scalar};
 use ptx_check::resolve::environment::Environment;
 use ptx_check::resolve::symbols::{RegisterId, SymbolId};
 use ptx_check::syntax::literal;
@@ -181,6 +181,11 @@ impl Teller<'_> {
     fn add(&self, told: &mut Use, at: u32, action: Action, columns: Option<Columns>, detail: &str) {
         let known = columns.and_then(|columns| Some((columns, columns.certain()?)));
         let Some((columns, (root, range))) = known else {
+            if let Some((root, first, count)) = columns.and_then(|columns| self.in_rounds(at, &columns)) {
+                let step = self.step(at, action, vec![(first, count)], &format!("{detail}, in a loop"));
+                space(told, self.root(root)).steps.push(step);
+                return;
+            }
             let place = self.place(at);
             if told.unknown.last() != Some(&place) {
                 told.unknown.push(place);
@@ -195,6 +200,29 @@ impl Teller<'_> {
         }
         let step = self.step(at, action, all, detail);
         space(told, self.root(root)).steps.push(step);
+    }
+
+    /// The columns that are accessed round by round, where each round is known: from the first one on, all.
+    fn in_rounds(&self, at: u32, columns: &Columns) -> Option<(Root, u32, u32)> {
+        let event = self.flow.event_at(at)?;
+        let (address, _) = footprint::accessed(self.flow.instruction(event)?)?;
+        let Base::Register(register) = address.base else { return None };
+        let rounds = self.flow.in_rounds(at, register.id);
+        let by = address.offset;
+        let mut starts = Vec::new();
+        let mut root = None;
+        for place in rounds.iter() {
+            let column = i64::from(place.column()?).checked_add(by)?;
+            if *root.get_or_insert(place.root) != place.root {
+                return None;
+            }
+            starts.push(u32::try_from(column).ok()?);
+        }
+        starts.sort_unstable();
+        let (first, last) = (*starts.first()?, *starts.last()?);
+        // Without gaps.
+        let is_dense = starts.windows(2).all(|pair| pair[1] - pair[0] <= columns.count());
+        is_dense.then_some((root?, first, last + columns.count() - first))
     }
 
     /// The warps that execute an instruction, if they are known.
@@ -237,6 +265,7 @@ impl Teller<'_> {
                 }
             }
         }
+        rings(&mut groups);
         let mut all: Vec<Barrier> = groups.into_iter().map(|(.., barrier)| barrier).collect();
         for barrier in all.iter_mut().chain([&mut unknown]) {
             barrier.arrives.sort_by_key(|role| role.line);
@@ -277,6 +306,29 @@ impl Teller<'_> {
         let last = module.operands(module.instructions[instruction as usize].operands).last()?;
         literal::evaluate(&self.unit.source, module, last).and_then(|it| u32::try_from(it).ok())
     }
+}
+
+/// What is known of the mbarriers of a ring one by one is said of the ring, if nobody names them one by one.
+fn rings(groups: &mut Vec<(Mbarrier, String, Barrier)>) {
+    let is_ring = |it: &(Mbarrier, String, Barrier)| !it.0.is_one();
+    for at in 0..groups.len() {
+        if !is_ring(&groups[at]) {
+            continue;
+        }
+        let ring = groups[at].0;
+        let members = groups.iter().filter(|it| it.0.is_one() && it.0.may_be(&ring));
+        let counts: Vec<Option<u32>> = members.clone().map(|it| it.2.count).collect();
+        let init = members.filter_map(|it| it.2.init).min();
+        let is_same = counts.windows(2).all(|pair| pair[0] == pair[1]);
+        let barrier = &mut groups[at].2;
+        barrier.init = barrier.init.or(init);
+        barrier.count = barrier.count.or_else(|| counts.first().copied().flatten().filter(|_| is_same));
+    }
+    let in_ring: Vec<Mbarrier> = groups.iter().filter(|it| is_ring(it)).map(|it| it.0).collect();
+    groups.retain(|(mbarrier, _, barrier)| {
+        let is_named = !barrier.arrives.is_empty() || !barrier.waits.is_empty() || !mbarrier.is_one();
+        is_named || !in_ring.iter().any(|ring| ring.may_be(mbarrier))
+    });
 }
 
 /// The space with this name, which is made if there is none.

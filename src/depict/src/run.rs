@@ -67,9 +67,19 @@ impl Told<'_> {
         Timeline {
             kernel: demangled(self.kernel).into_owned(),
             tracks: self.rows().iter().map(|row| self.drawn(row, &letters)).collect(),
+            barriers: self.named(&letters),
             end: self.record.end,
             left_out: self.record.left_out,
         }
+    }
+
+    /// Which letter is which.
+    fn named(&self, letters: &[char]) -> Vec<(char, String)> {
+        let all = letters.iter().zip(&self.record.barriers).filter(|(letter, _)| **letter != '*');
+        let mut all: Vec<(char, String)> = all.map(|(letter, it)| (*letter, plain(&it.name))).collect();
+        all.sort();
+        all.dedup_by_key(|(letter, _)| *letter);
+        all
     }
 
     /// Warps of a CTA that do the same at the same time are one.
@@ -159,7 +169,11 @@ impl Told<'_> {
                 record::Event::Arrive { barrier, phase } => {
                     let it = &self.record.barriers[barrier as usize];
                     let letter = letters[barrier as usize];
-                    (letter.to_string(), format!("arrives at {letter}, {}, phase {phase}", it.name), false)
+                    (
+                        letter.to_string(),
+                        format!("arrives at {letter}, {}, phase {phase}", plain(&it.name)),
+                        false,
+                    )
                 }
                 record::Event::NamedArrive(id) => (id.to_string(), format!("arrives at barrier {id}"), false),
                 record::Event::Finding { code, is_primary: true } => {
@@ -192,7 +206,7 @@ impl Told<'_> {
     fn said(&self, what: Activity, letters: &[char]) -> String {
         match what {
             Activity::Mbarrier { barrier, .. } => {
-                let name = &self.record.barriers[barrier as usize].name;
+                let name = plain(&self.record.barriers[barrier as usize].name);
                 format!("{} {name}", letters[barrier as usize])
             }
             Activity::Named(id) => format!("barrier {id}"),
@@ -246,7 +260,8 @@ impl Told<'_> {
                 let role = |((line, who, opcode), times)| Role { who, line, opcode, times: Some(times) };
                 times.into_iter().map(role).collect::<Vec<_>>()
             };
-            let name = if several { format!("CTA {}, {}", it.cta, it.name) } else { it.name.clone() };
+            let name = plain(&it.name);
+            let name = if several { format!("CTA {}, {name}", it.cta) } else { name };
             all.push(Barrier {
                 name,
                 count: Some(it.count),
@@ -278,6 +293,11 @@ const fn kind(what: Activity) -> Option<Kind> {
         Activity::Load => Kind::Load,
         Activity::Store => Kind::Store,
     })
+}
+
+/// A name without the quotes that messages have.
+fn plain(name: &str) -> String {
+    name.replace('`', "")
 }
 
 /// `0, 2-5`

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::cut;
+use crate::lines::{brief, cut};
 use crate::picture::{Block, Meeting, Party, Picture};
 
 /// An mbarrier.
@@ -92,5 +92,5 @@ fn party(role: &Role) -> Party {
         role.times.filter(|times| *times > 1).map(|times| format!(", {times} times")).unwrap_or_default();
     let line = format!("line {}", role.line);
     let who = if role.who.is_empty() { line } else { format!("{}, {line}", role.who) };
-    Party { who, how: format!("{}{times}", cut(&role.opcode, LONGEST)) }
+    Party { who, how: format!("{}{times}", cut(&brief(&role.opcode), LONGEST)) }
 }

@@ -33,3 +33,23 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     let kept: String = text.chars().take(most.saturating_sub(3)).collect();
     format!("{kept}...")
 }
+
+/// An opcode without the words that say little in a picture.
+pub(crate) fn brief(opcode: &str) -> String {
+    const LITTLE: [&str; 12] = [
+        "sync",
+        "aligned",
+        "b32",
+        "b64",
+        "shared::cta",
+        "shared::cluster",
+        "global",
+        "tile",
+        "cta_group::1",
+        "mbarrier::arrive::one",
+        "mbarrier::complete_tx::bytes",
+        "parity",
+    ];
+    let words: Vec<&str> = opcode.split('.').filter(|word| !LITTLE.contains(word)).collect();
+    words.join(".")
+}

@@ -79,7 +79,7 @@ impl Map {
         let (lanes, columns) = window.within((LANES, self.columns), (WARP, first))?;
         let cell = |lane: u32, at: u32| match self.get(lane, at) {
             Some(it) => Cell::new(format!("{},{}", it.row, span(it.first, it.count)), Ink::tone(it.tone)),
-            None => Cell::new("", Ink::Empty),
+            None => Cell::new(".", Ink::Empty),
         };
         let row = |lane: u32| Line {
             label: lane.to_string(),
@@ -114,7 +114,13 @@ impl Map {
 
     /// Neighbours that go on are one.
     fn bands(&self, title: String) -> Grid {
-        let bands = self.bands_of_lanes();
+        let mut bands = self.bands_of_lanes();
+        // Where each warp has the same, one is drawn.
+        let are_alike = (WARP..LANES)
+            .all(|lane| (0..self.width()).all(|at| self.get(lane, at) == self.get(lane - WARP, at)));
+        if are_alike {
+            bands.retain(|band| band.end <= WARP);
+        }
         // Where a column does not go on in some band.
         let is_cut = |at: u32| {
             bands.iter().any(|lanes| {
@@ -139,7 +145,7 @@ impl Map {
                     }
                 } else {
                     last = Some((range.start, here));
-                    cells.push(Cell::new("", Ink::Empty));
+                    cells.push(Cell::new("not used", Ink::Empty));
                 }
                 let (start, content) = last.unwrap_or((range.start, here));
                 if let (Some(cell), Some(content)) = (cells.last_mut(), content) {
@@ -147,7 +153,8 @@ impl Map {
                     cell.text = self.said(content, lanes.len() as u32, range.end - start);
                 }
             }
-            Line { label: span(lanes.start, lanes.len() as u32), cells }
+            let label = span(lanes.start, lanes.len() as u32);
+            Line { label: if are_alike { format!("{label} of each 32") } else { label }, cells }
         };
         let rows = bands.iter().map(row).collect();
         let heads = columns.iter().map(|range| Head { text: self.heads(range), span: 1 }).collect();
@@ -159,6 +166,9 @@ impl Map {
         if self.parts == 1 {
             return span(first, range.len() as u32);
         }
+        if first.is_multiple_of(self.parts) && (last + 1).is_multiple_of(self.parts) {
+            return span(first / self.parts, range.len() as u32 / self.parts);
+        }
         let head = |at: u32| self.head(at / self.parts, at % self.parts);
         if first == last { head(first) } else { format!("{} to {}", head(first), head(last)) }
     }
@@ -167,7 +177,7 @@ impl Map {
     fn said(&self, content: Content, lanes: u32, cells: u32) -> String {
         let [row, element] = self.names;
         let many = |name: &str, first: u32, count: u32| {
-            format!("{name}{} {}", if count == 1 { "" } else { "s" }, span(first, count))
+            format!("{name}{} {}", if count == 1 || name == "k" { "" } else { "s" }, span(first, count))
         };
         let count = content.count * cells;
         format!("{}, {}", many(row, content.row, lanes), many(element, content.first, count))

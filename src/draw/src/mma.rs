@@ -381,5 +381,5 @@ impl Layouts<'_> {
 
 /// Those of a warp look alike, those of parts do not.
 const fn tone(row: u32, part: u32) -> u32 {
-    row / WARP + part * 4
+    row / WARP + part * 2
 }

@@ -103,6 +103,13 @@ impl Operand {
                 "0 is none, 1 128-byte with atoms of 32 bytes, 2 128-byte, 4 64-byte and 6 32-byte (Table 40)",
             ));
         }
+        // The upper bits of fields that are wider in PTX ISA 9.4: nothing else here knows them.
+        if self.features.wide_addresses && word & (1 << 14 | 1 << 30) != 0 {
+            return Err(DrawError::helped(
+                "an address or offset of 256 KiB or more is not drawn",
+                "bits 14 and 30 are set, which are parts of `start` and `lbo` in PTX ISA 9.4",
+            ));
+        }
         Place::of_descriptor(word, self.is_k_major).ok_or_else(|| {
             DrawError::helped(
                 "the leading dimension cannot be an address here",

@@ -312,7 +312,7 @@ impl Canvas {
                     self.text_at((start + wide / 2, self.y + 150), "m", text);
                 }
             }
-            for mark in &row.marks {
+            for (index, mark) in row.marks.iter().enumerate() {
                 let x = x_of(mark.at);
                 let _ = writeln!(
                     self.body,
@@ -322,7 +322,11 @@ impl Canvas {
                     px(self.y + 10),
                     px(ROW - 20)
                 );
-                self.text_at((x + 15, self.y + 105), "s", &mark.sign);
+                // Of marks that stand close together, the last one has its letter.
+                let next = row.marks.get(index + 1).map(|next| x_of(next.at));
+                if next.is_none_or(|next| next >= x + 20 + text_width(&mark.sign)) {
+                    self.text_at((x + 15, self.y + 105), "s", &mark.sign);
+                }
                 self.body.push_str("</g>\n");
             }
             self.y += ROW;

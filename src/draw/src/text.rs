@@ -194,8 +194,10 @@ impl Out {
         let column = |at: u64| (chart.place(at) as usize * width / Chart::WHOLE as usize).min(width - 1);
         let mut numbers = String::new();
         for stop in &chart.stops {
-            let (at, text) = (column(*stop), stop.to_string());
-            if (numbers.is_empty() || at > length(&numbers) + 1) && at + text.len() <= width {
+            let text = stop.to_string();
+            // The last number ends where the axis does.
+            let at = column(*stop).min(width.saturating_sub(text.len()));
+            if numbers.is_empty() && at == 0 || at > length(&numbers) {
                 let missing = at - length(&numbers);
                 numbers.extend(std::iter::repeat_n(' ', missing));
                 numbers.push_str(&text);

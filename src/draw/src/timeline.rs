@@ -2,6 +2,7 @@
 //!
 //! The data are plain: whoever runs a kernel can make them, and a program can read them from JSON.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ pub struct Timeline {
     pub kernel: String,
     /// Who did something, in the order in which they are drawn.
     pub tracks: Vec<Track>,
+    /// mbarriers: the letter of each, and its name.
+    pub barriers: Vec<(char, String)>,
     /// When the last thing happened.
     pub end: u64,
     /// Things that are not among these.
@@ -31,7 +34,7 @@ pub struct Track {
     pub name: String,
     /// When it starts and ends; units beside the warps have none.
     pub life: Option<(u64, u64)>,
-    /// What it waits for when the run is over, unless it has ended.
+    /// What it does when the run is over, unless it has ended: `waits for phase 1 of full`.
     pub stands: Option<String>,
     /// What took time.
     pub slices: Vec<Slice>,
@@ -93,8 +96,10 @@ pub struct Event {
     pub is_finding: bool,
 }
 
-/// CTAs that are drawn, and rows.
+/// CTAs that are drawn.
 const MOST_CTAS: usize = 4;
+/// Slices that are drawn: of more, those in the middle are left out.
+const MOST_SLICES: usize = 4000;
 /// The longest label.
 const LONGEST: usize = 40;
 
@@ -120,6 +125,8 @@ impl Kind {
 /// The picture.
 pub fn picture(timeline: &Timeline) -> Picture {
     let ctas = ctas(timeline);
+    let (timeline, hidden) = shortened(timeline, &ctas);
+    let timeline = &*timeline;
     let shown = || timeline.tracks.iter().filter(|track| ctas.contains(&track.cta));
     let mut stops: BTreeSet<u64> = BTreeSet::from([0, timeline.end]);
     let mut kinds = BTreeSet::new();
@@ -143,7 +150,7 @@ pub fn picture(timeline: &Timeline) -> Picture {
         if has_headings {
             rows.push(Bars { label: format!("CTA {cta}"), is_heading: true, ..Bars::default() });
         }
-        rows.extend(shown().filter(|track| track.cta == *cta).map(row));
+        rows.extend(shown().filter(|track| track.cta == *cta).flat_map(rows_of));
     }
     let mut legend: Vec<Key> = kinds
         .iter()
@@ -164,12 +171,20 @@ pub fn picture(timeline: &Timeline) -> Picture {
     }
     let mut notes: Vec<String> = shown()
         .filter_map(|track| {
-            Some(format!("{} waits for {}.", said(track, has_headings), track.stands.as_ref()?))
+            Some(format!("{} {}.", said(track, has_headings), track.stands.as_ref()?.replace('`', "")))
         })
         .collect();
+    if arrives && !timeline.barriers.is_empty() {
+        let all: Vec<String> =
+            timeline.barriers.iter().map(|(letter, name)| format!("{letter} {name}")).collect();
+        notes.push(format!("mbarriers: {}.", all.join(", ")));
+    }
     let all: BTreeSet<u32> = timeline.tracks.iter().map(|track| track.cta).collect();
     if all.len() > ctas.len() {
         notes.push(format!("{} more CTAs are not drawn.", all.len() - ctas.len()));
+    }
+    if let Some((from, to)) = hidden {
+        notes.push(format!("What happens from step {from} to {to} is not drawn."));
     }
     if timeline.left_out > 0 {
         notes.push(format!("{} later things are not drawn.", timeline.left_out));
@@ -185,7 +200,34 @@ pub fn picture(timeline: &Timeline) -> Picture {
 }
 
 fn said(track: &Track, has_headings: bool) -> String {
-    if has_headings { format!("CTA {}, {}", track.cta, track.name) } else { track.name.clone() }
+    // Without what it is there for.
+    let name = track
+        .name
+        .split(", ")
+        .take_while(|part| !part.starts_with(['c', 'm']))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if has_headings { format!("CTA {}, {name}", track.cta) } else { name }
+}
+
+/// The run without its middle, if more happens than a picture has room for, and which steps that is.
+fn shortened<'t>(timeline: &'t Timeline, ctas: &BTreeSet<u32>) -> (Cow<'t, Timeline>, Option<(u64, u64)>) {
+    let shown = timeline.tracks.iter().filter(|track| ctas.contains(&track.cta));
+    let mut starts: Vec<u64> = shown
+        .flat_map(|track| track.slices.iter().map(|it| it.start).chain(track.events.iter().map(|it| it.at)))
+        .collect();
+    if starts.len() <= MOST_SLICES {
+        return (Cow::Borrowed(timeline), None);
+    }
+    starts.sort_unstable();
+    let (from, to) = (starts[MOST_SLICES / 2], starts[starts.len() - MOST_SLICES / 2]);
+    let is_kept = |at: u64| at < from || at > to;
+    let mut kept = timeline.clone();
+    for track in &mut kept.tracks {
+        track.slices.retain(|slice| is_kept(slice.start));
+        track.events.retain(|event| is_kept(event.at));
+    }
+    (Cow::Owned(kept), Some((from, to)))
 }
 
 /// The CTAs that are drawn, those first where something is wrong.
@@ -203,7 +245,30 @@ fn ctas(timeline: &Timeline) -> BTreeSet<u32> {
     order.into_iter().take(MOST_CTAS).collect()
 }
 
-fn row(track: &Track) -> Bars {
+/// A row; more where several things happen at once.
+fn rows_of(track: &Track) -> Vec<Bars> {
+    let mut ends: Vec<u64> = Vec::new();
+    let mut homes: Vec<Vec<&Slice>> = Vec::new();
+    let mut slices: Vec<&Slice> = track.slices.iter().collect();
+    slices.sort_by_key(|slice| slice.start);
+    for slice in slices {
+        // Within a warp, one thing happens at a time.
+        let free = ends.iter().position(|end| *end <= slice.start || track.life.is_some());
+        let home = free.unwrap_or(ends.len());
+        if home == ends.len() {
+            ends.push(0);
+            homes.push(Vec::new());
+        }
+        ends[home] = ends[home].max(slice.end);
+        homes[home].push(slice);
+    }
+    if homes.is_empty() {
+        homes.push(Vec::new());
+    }
+    homes.iter().enumerate().map(|(index, slices)| row(track, slices, index == 0)).collect()
+}
+
+fn row(track: &Track, slices: &[&Slice], is_first: bool) -> Bars {
     let life = track.life.filter(|(start, end)| start < end).map(|(start, end)| Bar {
         start,
         end,
@@ -212,7 +277,7 @@ fn row(track: &Track) -> Bars {
         hint: format!("{} runs from {start} to {end}", track.name),
         ..Bar::default()
     });
-    let bar = |slice: &Slice| {
+    let bar = |slice: &&Slice| {
         let (ink, sign, text) = slice.kind.looks();
         let is_stuck = slice.is_open && slice.kind.is_wait();
         Bar {
@@ -231,9 +296,9 @@ fn row(track: &Track) -> Bars {
         hint: format!("{}, at {}, line {}", event.name, event.at, event.line),
     };
     Bars {
-        label: cut(&track.name, LONGEST),
+        label: if is_first { cut(&track.name, LONGEST) } else { String::new() },
         is_heading: false,
-        bars: life.into_iter().chain(track.slices.iter().map(bar)).collect(),
-        marks: track.events.iter().map(mark).collect(),
+        bars: life.into_iter().chain(slices.iter().map(bar)).collect(),
+        marks: track.events.iter().filter(|_| is_first).map(mark).collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::cut;
+use crate::lines::{brief, cut};
 use crate::picture::{Bar, Bars, Block, Chart, Ink, Key, Picture};
 
 /// What a kernel does with Tensor Memory.
@@ -134,7 +134,7 @@ pub fn picture(kernel: &Use) -> Picture {
 }
 
 fn label(place: &Place) -> String {
-    format!("line {} {}", place.line, cut(&place.opcode, LONGEST))
+    format!("line {} {}", place.line, cut(&brief(&place.opcode), LONGEST))
 }
 
 fn chart(space: &Space) -> Chart {

@@ -1,8 +1,10 @@
 //! A descriptor bit by bit.
 
+use std::collections::BTreeSet;
+
 use crate::descriptor::field::Bits;
 use crate::descriptor::{Field, Layout, Problem};
-use crate::picture::{Block, Cell, Grid, Head, Ink, Line, Picture, Table, TableRow};
+use crate::picture::{Bar, Bars, Block, Cell, Chart, Grid, Head, Ink, Key, Line, Picture, Table, TableRow};
 
 /// Bits in a line.
 const BITS: u8 = 32;
@@ -29,7 +31,7 @@ pub fn picture(layout: &Layout, word: u64, problems: &[Problem]) -> Picture {
             field.name.to_owned(),
             places.join(","),
             field.show(raw),
-            if is_wrong(field) { format!("! {}", field.meaning) } else { field.meaning.to_owned() },
+            format!("{}{}", if is_wrong(field) { "! " } else { "" }, field.meaning.replace('`', "")),
         ];
         TableRow { ink: ink(field), words }
     };
@@ -45,6 +47,45 @@ pub fn picture(layout: &Layout, word: u64, problems: &[Problem]) -> Picture {
         legend: Vec::new(),
         notes: problems.iter().map(said).collect(),
     }
+}
+
+/// Adds the columns that a zero-column mask makes zero: one list for each of its sub-masks, column by column.
+pub fn with_zero_columns(mut picture: Picture, masks: &[Vec<bool>]) -> Picture {
+    let (ink, sign) = (Ink::Tone(0), "0");
+    let mut first = 0;
+    let (mut rows, mut stops) = (Vec::new(), BTreeSet::from([0]));
+    for (number, mask) in masks.iter().enumerate() {
+        let mut bars: Vec<Bar> = Vec::new();
+        for (at, _) in mask.iter().enumerate().filter(|(_, is_zero)| **is_zero) {
+            let at = first + at as u64;
+            match bars.last_mut() {
+                Some(bar) if bar.end == at => bar.end = at + 1,
+                _ => bars.push(Bar { start: at, end: at + 1, ink, sign: sign.to_owned(), ..Bar::default() }),
+            }
+        }
+        for bar in &mut bars {
+            bar.hint = format!("columns {} to {} count as zero", bar.start, bar.end - 1);
+        }
+        first += mask.len() as u64;
+        stops.insert(first);
+        stops.extend(bars.iter().flat_map(|bar| [bar.start, bar.end]));
+        rows.push(Bars { label: format!("mask {number}"), bars, ..Bars::default() });
+    }
+    let chart = Chart {
+        title: "Columns of B".to_owned(),
+        rows,
+        ..Chart::even("column", stops.into_iter().collect())
+    };
+    picture.blocks.push(Block::Chart(chart));
+    picture.legend.push(Key { ink, sign: sign.to_owned(), text: "counts as zero".to_owned() });
+    picture
+}
+
+/// The bits and the names of the fields alone.
+pub fn bits_only(layout: &Layout, word: u64) -> Picture {
+    let mut picture = picture(layout, word, &[]);
+    picture.blocks.retain(|block| matches!(block, Block::Grid(_)));
+    picture
 }
 
 /// Those of the fields, in their order: neighbours differ.

@@ -14,6 +14,7 @@ use ptx_draw::{DrawError, copies, mma, registers, smem as operands, words};
 use strum::IntoEnumIterator;
 
 use super::{Drawn, no_picture};
+use crate::encode;
 use crate::expression::{self, Expression, ExpressionError};
 
 type Result<T> = std::result::Result<T, Box<ExpressionError>>;
@@ -140,10 +141,13 @@ pub(super) fn idesc(expression: &mut Expression) -> miette::Result<Drawn> {
 pub(super) fn zero_mask(expression: &mut Expression) -> miette::Result<Drawn> {
     let mut draw = || {
         let word = word(expression, 64)?;
-        let m = expression.size("m")?;
-        expression.finish("the mask", &["m"])?;
+        let (m, n) = (expression.size("m")?, expression.size("n")?);
+        expression.finish("the mask", &["m", "n"])?;
         let problems = zero_column_mask::check(m, word.into());
-        let picture = words::picture(zero_column_mask::layout(), word, &problems);
+        let mut picture = words::picture(zero_column_mask::layout(), word, &problems);
+        if let Some(masks) = encode::sub_masks(expression, word, m, n)? {
+            picture = words::with_zero_columns(picture, &masks);
+        }
         Ok(Drawn { picture, is_wrong: !problems.is_empty() })
     };
     draw().map_err(report)

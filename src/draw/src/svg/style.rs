@@ -58,13 +58,13 @@ pub(super) fn sheet(used: &[Ink]) -> String {
     let paints: Vec<&Paint> = used.iter().filter_map(|ink| of(*ink)).collect();
     let mut css = String::from(
         "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;white-space:pre;fill:#1f2328}\
-         .h{font-size:14px;font-weight:bold}.b,.s{font-weight:bold}.s{font-size:9px}.m{text-anchor:middle}.e{text-anchor:end}\
+         .h{font-size:14px;font-weight:bold}.b,.s{font-weight:bold}.s{font-size:10px;paint-order:stroke;stroke:#fff;stroke-width:2.5px}.m{text-anchor:middle}.e{text-anchor:end}\
          .f{fill:#59636e}.bg{fill:#fff}.p{fill:#fff}.n{fill:#f6f8fa}rect{stroke:#8c959f;stroke-width:.6}.bg{stroke:none}\
          .l{stroke:#d1d9e0}.k{stroke:#1f2328;stroke-width:1.4}.a{stroke:#59636e;fill:none}.ah{fill:#59636e}\
-         .q{fill:none;stroke-width:1;opacity:.45}",
+         .q{fill:none;stroke-width:1;opacity:.3}",
     );
     let mut dark = String::from(
-        "text{fill:#e6edf3}.f{fill:#9198a1}.bg,.p{fill:#0d1117}.n{fill:#151b23}rect{stroke:#656c76}.bg{stroke:none}.l{stroke:#3d444d}\
+        "text{fill:#e6edf3}.s{stroke:#0d1117}.f{fill:#9198a1}.bg,.p{fill:#0d1117}.n{fill:#151b23}rect{stroke:#656c76}.bg{stroke:none}.l{stroke:#3d444d}\
          .k{stroke:#e6edf3}.a{stroke:#9198a1}.ah{fill:#9198a1}",
     );
     for Paint { name, light, dark: [fill, stroke], .. } in &paints {
