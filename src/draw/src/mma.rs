@@ -151,21 +151,21 @@ fn check(multiply: &Multiply) -> Result<(&'static DatapathLayout, u32), DrawErro
     let ks: Vec<u32> = mma_shapes::shapes(variant, None).map(|shape| shape.k).collect();
     let k = k.or_else(|| ks.first().copied()).unwrap_or(0);
     if !ks.contains(&k) {
-        return Err(refused("K", k, sorted(ks)));
+        return Err(refused("K", k, &sorted(ks)));
     }
     let allowed = mma_shapes::allowed_m(variant, Some(k));
     if !allowed.contains(&m) {
-        return Err(refused("M", m, allowed));
+        return Err(refused("M", m, &allowed));
     }
     let allowed = mma_shapes::allowed_n(variant, Some(m), Some(k));
     if !allowed.contains(&n) {
-        return Err(refused("N", n, allowed));
+        return Err(refused("N", n, &allowed));
     }
     let Some(layout) = datapath::layout(m, cta_group, sparse, ws) else {
         return Err(DrawError::new(format!("no layout of 9.7.16.10.5 has M = {m} here")));
     };
     if !layout.lanes.contains(&lane) {
-        return Err(refused("the lane", lane, layout.lanes.to_vec()));
+        return Err(refused("the lane", lane, layout.lanes));
     }
     Ok((layout, k))
 }
@@ -177,10 +177,10 @@ fn sorted(mut sizes: Vec<u32>) -> Vec<u32> {
 }
 
 #[cold]
-fn refused(name: &str, value: u32, allowed: Vec<u32>) -> DrawError {
+fn refused(name: &str, value: u32, allowed: &[u32]) -> DrawError {
     DrawError::helped(
         format!("{name} cannot be {value} here"),
-        format!("{name} is {}", mma_shapes::list(&allowed)),
+        format!("{name} is {}", mma_shapes::list(allowed)),
     )
 }
 
@@ -337,7 +337,7 @@ impl Layouts<'_> {
         let id = if of_a { multiply.scale_ids.0 } else { multiply.scale_ids.1 };
         let name = if of_a { "sfa-id" } else { "sfb-id" };
         match scale_vectors::ids(kind, size, k, multiply.sparse) {
-            Some(ids) if !ids.contains(&id) => return Err(refused(name, id, ids.to_vec())),
+            Some(ids) if !ids.contains(&id) => return Err(refused(name, id, ids)),
             Some(_) => {}
             None => {
                 return Err(DrawError::new(format!(

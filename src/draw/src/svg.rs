@@ -335,7 +335,7 @@ impl Canvas {
     }
 
     fn meetings(&mut self, meetings: &[Meeting]) {
-        let [left, middle, right] = meeting_widths(meetings);
+        let [left, middle, _] = meeting_widths(meetings);
         let at_middle = MARGIN + left + ARROW;
         let at_right = at_middle + middle + ARROW;
         self.text_at((MARGIN + left, self.y + 130), "f e", "arrives");
@@ -369,7 +369,6 @@ impl Canvas {
             }
             self.y += height + GAP;
         }
-        let _ = right;
     }
 
     fn arrow(&mut self, from: (Tenths, Tenths), to: (Tenths, Tenths)) {
