@@ -211,7 +211,7 @@ impl Teller<'_> {
         let by = address.offset;
         let mut starts = Vec::new();
         let mut root = None;
-        for place in rounds.iter() {
+        for place in &rounds {
             let column = i64::from(place.column()?).checked_add(by)?;
             if *root.get_or_insert(place.root) != place.root {
                 return None;

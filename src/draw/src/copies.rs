@@ -56,7 +56,7 @@ pub fn picture(copied: &Copied, window: &Window) -> Result<Picture, DrawError> {
     ));
     match multicast {
         Some(WarpMulticast::Warpx4) => {
-            notes.push("Each of the four warps' lanes receives all rows.".to_owned())
+            notes.push("Each of the four warps' lanes receives all rows.".to_owned());
         }
         Some(WarpMulticast::Warpx2_02_13) => notes.push(
             "The lanes of warps 0 and 2 receive rows 0 to 31, those of warps 1 and 3 rows 32 to 63."

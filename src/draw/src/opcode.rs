@@ -174,6 +174,6 @@ impl Words {
 /// The operation that an opcode starts with, the longest one, and what follows.
 fn longest(opcode: &str) -> Option<(Operation, &str)> {
     let ends = opcode.match_indices('.').map(|(at, _)| at).chain([opcode.len()]);
-    let found = ends.filter_map(|end| Some((opcode[..end].parse::<Operation>().ok()?, &opcode[end..])));
-    found.last()
+    let mut found = ends.filter_map(|end| Some((opcode[..end].parse::<Operation>().ok()?, &opcode[end..])));
+    found.next_back()
 }

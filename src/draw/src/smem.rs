@@ -1,6 +1,7 @@
 //! Where the elements of an operand lie in shared memory (9.7.16.3, 9.7.16.10.6).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use crate::descriptor::Features;
 use crate::descriptor::operand::{Operand as Place, Sixteen};
@@ -193,6 +194,11 @@ impl Operand {
     }
 }
 
+/// The words that some bytes are in.
+fn words_of(address: u32, bytes: u32) -> RangeInclusive<u32> {
+    address / BANK..=address.saturating_add(bytes.max(1) - 1) / BANK
+}
+
 /// How often the banks have to be asked, and the banks that cause it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conflicts {
@@ -205,7 +211,7 @@ impl Conflicts {
     pub fn of(bytes: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut words: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for (address, count) in bytes {
-            for word in address / BANK..(address + count.max(1) - 1) / BANK + 1 {
+            for word in words_of(address, count) {
                 words.entry(word % BANKS).or_default().insert(word);
             }
         }
@@ -258,11 +264,14 @@ pub fn picture(operand: &Operand) -> Result<Picture, DrawError> {
             2 * operand.element.bits()
         ));
     }
+    let swizzling = match place.swizzle {
+        Swizzle::None => "Nothing is swizzled.".to_owned(),
+        swizzle => {
+            format!("Swizzling is {}: a permutation within {} bytes.", mode(swizzle), span_of(swizzle))
+        }
+    };
     notes.push(format!(
-        "r counts rows of M or N, k elements along K. {} bytes swizzle as {}; the colours are the pieces of a line in their \
-         order.",
-        place.swizzle.span().map_or_else(|| "No".to_owned(), |span| span.to_string()),
-        mode(place.swizzle)
+        "r counts rows of M or N, k elements along K. {swizzling} The colours are the pieces of a line in their order."
     ));
     Ok(Picture {
         title: format!(
@@ -273,6 +282,10 @@ pub fn picture(operand: &Operand) -> Result<Picture, DrawError> {
         legend: legend(operand),
         notes,
     })
+}
+
+fn span_of(swizzle: Swizzle) -> u32 {
+    swizzle.span().unwrap_or(SIXTEEN)
 }
 
 fn mode(swizzle: Swizzle) -> &'static str {
@@ -308,7 +321,7 @@ fn addresses(operand: &Operand, by_address: &BTreeMap<u32, Vec<Piece>>) -> Grid 
     let found = operand.access.map(|access| Conflicts::of(asked(access)));
     let is_crowded = |bytes: (u32, u32)| {
         let Some(found) = &found else { return false };
-        let mut banks = (bytes.0 / BANK..(bytes.0 + bytes.1 - 1) / BANK + 1).map(|word| word % BANKS);
+        let mut banks = words_of(bytes.0, bytes.1).map(|word| word % BANKS);
         banks.any(|bank| found.words.get(&bank).is_some_and(|words| words.len() > 1))
     };
     let cell = |address: u32| {

@@ -169,11 +169,7 @@ pub fn picture(timeline: &Timeline) -> Picture {
     if found {
         legend.push(key(Ink::Wrong, "!", "something was found"));
     }
-    let mut notes: Vec<String> = shown()
-        .filter_map(|track| {
-            Some(format!("{} {}.", said(track, has_headings), track.stands.as_ref()?.replace('`', "")))
-        })
-        .collect();
+    let mut notes: Vec<String> = shown().filter_map(|track| stands(track, has_headings)).collect();
     if arrives && !timeline.barriers.is_empty() {
         let all: Vec<String> =
             timeline.barriers.iter().map(|(letter, name)| format!("{letter} {name}")).collect();
@@ -197,6 +193,17 @@ pub fn picture(timeline: &Timeline) -> Picture {
         legend,
         notes,
     }
+}
+
+/// What somebody does who has not ended.
+fn stands(track: &Track, has_headings: bool) -> Option<String> {
+    let what = track.stands.as_ref()?.replace('`', "");
+    // Several do it.
+    let what = match what.strip_prefix("waits ") {
+        Some(rest) if track.name.starts_with("warps ") => format!("wait {rest}"),
+        _ => what,
+    };
+    Some(format!("{} {what}.", said(track, has_headings)))
 }
 
 fn said(track: &Track, has_headings: bool) -> String {

@@ -147,7 +147,13 @@ fn chart(space: &Space) -> Chart {
     let mut stops: BTreeSet<u64> = space.steps.iter().flat_map(ends).collect();
     stops.insert(0);
     stops.extend(space.columns.map(u64::from));
-    let row = |step: &Step| {
+    // What several instructions do one after the other is drawn once.
+    let is_same = |one: &Step, other: &Step| {
+        let kind = |step: &Step| (step.action, step.place.opcode.clone(), step.detail.clone());
+        kind(one) == kind(other) && one.columns == other.columns
+    };
+    let row = |steps: &[Step]| {
+        let [step, ..] = steps else { return Bars::default() };
         let (ink, sign, text) = step.action.looks();
         let bar = |&(first, count): &(u32, u32)| Bar {
             start: first.into(),
@@ -157,12 +163,19 @@ fn chart(space: &Space) -> Chart {
             text: step.detail.clone(),
             hint: format!("columns {first} to {}: {text}. {}", (first + count).max(1) - 1, step.detail),
         };
-        Bars { label: label(&step.place), bars: step.columns.iter().map(bar).collect(), ..Bars::default() }
+        let label = match steps {
+            [.., last] if steps.len() > 1 => {
+                let opcode = cut(&brief(&step.place.opcode), LONGEST);
+                format!("lines {}-{} {opcode}, {} times", step.place.line, last.place.line, steps.len())
+            }
+            _ => label(&step.place),
+        };
+        Bars { label, bars: step.columns.iter().map(bar).collect(), ..Bars::default() }
     };
     let size = space.columns.map_or_else(String::new, |columns| format!(", {columns} columns"));
     Chart {
         title: format!("from {}{size}", space.name),
-        rows: space.steps.iter().map(row).collect(),
+        rows: space.steps.chunk_by(is_same).map(row).collect(),
         ..Chart::even("column", stops.into_iter().collect())
     }
 }

@@ -5,7 +5,7 @@ use ptx_check::descriptor::idesc_check::{self, Facts};
 use ptx_check::descriptor::shared_memory::{self, Matrix};
 use ptx_check::descriptor::{Known, instruction, zero_column_mask};
 use ptx_check::isa::element_types::ElementType;
-use ptx_check::isa::vocabulary::{CtaGroup, Kind, Operation, Slot};
+use ptx_check::isa::vocabulary::{CtaGroup, Kind, Operation, Qualifier, Slot};
 use ptx_draw::mma::{Multiply, Shown};
 use ptx_draw::opcode::{MultiplyWords, Words};
 use ptx_draw::smem::{Access, Operand};
@@ -48,7 +48,7 @@ fn opcode(expression: &Expression, operation: Operation, slots: &[Slot]) -> miet
     }
     // Bare words can be pointed at.
     let expected: Vec<&str> =
-        slots.iter().flat_map(|slot| slot.qualifiers()).map(|qualifier| qualifier.spelling()).collect();
+        slots.iter().flat_map(|slot| slot.qualifiers()).map(Qualifier::spelling).collect();
     for word in expression.bare() {
         let mut parts = word.value.split('.').filter(|part| !part.is_empty());
         if !parts.all(|part| expected.contains(&part)) {
@@ -60,6 +60,7 @@ fn opcode(expression: &Expression, operation: Operation, slots: &[Slot]) -> miet
     Words::new(operation, bare.into_iter()).map_err(no_picture)
 }
 
+#[allow(clippy::boxed_local, reason = "mistakes in expressions come in boxes")]
 fn report(error: Box<ExpressionError>) -> Report {
     (*error).into()
 }

@@ -132,6 +132,9 @@ fn columns_of_a_kernel() {
             steps: vec![
                 step(3, "tcgen05.alloc.cta_group::1.sync.aligned.b32", Action::Allocate, vec![(0, 256)]),
                 step(8, "tcgen05.ld.sync.aligned.16x32bx2.x1.b32", Action::Load, vec![(0, 64), (128, 64)]),
+                step(10, "tcgen05.mma.kind::f16", Action::Accumulate, vec![(0, 64)]),
+                step(14, "tcgen05.mma.kind::f16", Action::Accumulate, vec![(0, 64)]),
+                step(15, "tcgen05.mma.kind::f16", Action::Accumulate, vec![(64, 64)]),
             ],
         }],
         unknown: vec![place(9, "tcgen05.st")],
@@ -142,7 +145,10 @@ fn columns_of_a_kernel() {
     assert_eq!(chart.rows[0].label, "line 3 tcgen05.alloc");
     let bars: Vec<(u64, u64)> = chart.rows[1].bars.iter().map(|bar| (bar.start, bar.end)).collect();
     assert_eq!(bars, [(0, 64), (128, 192)]);
-    assert_eq!(picture.legend.len(), 2);
+    // One row for what is the same one after the other.
+    let labels: Vec<&str> = chart.rows[2..].iter().map(|row| row.label.as_str()).collect();
+    assert_eq!(labels, ["lines 10-14 tcgen05.mma.kind::f16, 2 times", "line 15 tcgen05.mma.kind::f16"]);
+    assert_eq!(picture.legend.len(), 3);
     assert_eq!(picture.notes, ["Not known are the columns of line 9 tcgen05.st."]);
 }
 

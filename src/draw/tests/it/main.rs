@@ -22,7 +22,10 @@ fn grids(picture: &Picture) -> Vec<&Grid> {
         .collect()
 }
 
-/// A layout as CuTe writes it, in parts from the fastest on: where the `index`-th element is.
+/// Shapes and strides, from the fastest on.
+type Strides = Vec<(u64, u64)>;
+
+/// A layout as `CuTe` writes it, in parts from the fastest on: where the `index`-th element is.
 fn offset(layout: &[(u64, u64)], index: u64) -> u64 {
     let mut rest = index;
     let mut at = 0;

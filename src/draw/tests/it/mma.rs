@@ -1,5 +1,5 @@
 //! The matrices of a multiply, cell by cell, against the figures of 9.7.16.10.5 as rectangles, and against the layouts of
-//! scale factors as CuTe's interleaved atoms in shared memory, copied by `.32x128b.warpx4`.
+//! scale factors as `CuTe`'s interleaved atoms in shared memory, copied by `.32x128b.warpx4`.
 
 use ptx_draw::mma::{Multiply, Shown, picture};
 use ptx_draw::window::Window;
@@ -26,6 +26,9 @@ const PLAIN: Multiply = Multiply {
 
 /// Lanes of a CTA that hold rows of D: CTA, first lane, lanes, first row, and which part of the columns.
 type Rectangle = (usize, u32, u32, u32, u32);
+
+/// By lane and column: a row and an element.
+type Cells = Vec<Vec<Option<(u32, u32)>>>;
 
 /// By letter: a multiply, how many parts the columns have, and the rectangles of its figure.
 fn figures() -> Vec<(char, Multiply, u32, Vec<Rectangle>)> {
@@ -60,7 +63,7 @@ fn figures() -> Vec<(char, Multiply, u32, Vec<Rectangle>)> {
 }
 
 /// What each cell of D holds, by CTA, lane and column.
-fn expected(multiply: &Multiply, parts: u32, rectangles: &[Rectangle]) -> Vec<Vec<Vec<Option<(u32, u32)>>>> {
+fn expected(multiply: &Multiply, parts: u32, rectangles: &[Rectangle]) -> Vec<Cells> {
     let ctas = if multiply.cta_group == CtaGroup::Two { 2 } else { 1 };
     let columns = multiply.n / parts;
     let mut cells = vec![vec![vec![None; columns as usize]; 128]; ctas];
@@ -74,7 +77,7 @@ fn expected(multiply: &Multiply, parts: u32, rectangles: &[Rectangle]) -> Vec<Ve
 }
 
 /// What the cells of a grid say: a row and the first element of several.
-fn said(grid: &Grid) -> Vec<Vec<Option<(u32, u32)>>> {
+fn said(grid: &Grid) -> Cells {
     let cell = |text: &str| {
         let (row, element) = text.split_once(',')?;
         Some((row.parse().unwrap(), ends(element).0))
@@ -83,7 +86,7 @@ fn said(grid: &Grid) -> Vec<Vec<Option<(u32, u32)>>> {
 }
 
 /// What the bands of an overview say of each cell.
-fn spread(grid: &Grid, width: usize) -> Vec<Vec<Option<(u32, u32)>>> {
+fn spread(grid: &Grid, width: usize) -> Cells {
     let mut cells = vec![vec![None; width]; 128];
     let heads: Vec<(u32, u32)> = grid.heads.iter().map(|head| ends(&head.text)).collect();
     for row in &grid.rows {
@@ -171,7 +174,7 @@ fn each_cell_of_a_holds_its_elements() {
     assert_eq!(said(grids(&picture)[0])[5][7], Some((5, 56)), "two elements to a byte");
 }
 
-/// CuTe keeps the factors of 128 rows in atoms of 512 bytes: ((32,4),4):((16,4),1). A copy brings 16 bytes of each of the 32
+/// `CuTe` keeps the factors of 128 rows in atoms of 512 bytes: ((32,4),4):((16,4),1). A copy brings 16 bytes of each of the 32
 /// rows of such an atom to a lane, so that byte b of row l is byte b % 4 of column b / 4.
 #[test]
 fn each_scale_factor_is_where_the_copied_atom_has_it() {

@@ -6,12 +6,12 @@ use ptx_draw::window::Window;
 use ptx_isa::vocabulary::{LdShape, Num};
 use strum::IntoEnumIterator;
 
-use crate::{grids, offset};
+use crate::{Strides, grids, offset};
 
 /// Where a register of a thread is: half, lane, column.
 fn expected(shape: LdShape, num: Num, thread: u64, register: u64) -> (u64, u64, u64) {
     let n = u64::from(num.factor());
-    let (width, threads, registers): (u64, Vec<(u64, u64)>, Vec<(u64, u64)>) = match shape {
+    let (width, threads, registers): (u64, Strides, Strides) = match shape {
         // Figure 183: thread = lane.
         LdShape::S32x32b => (32 * n, vec![(32, 32 * n)], vec![(n, 32)]),
         // Figure 184: T0, T2 in lane 0, T4, T6 in lane 1; T1, T3 in lane 8.

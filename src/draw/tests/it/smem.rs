@@ -1,5 +1,5 @@
 //! Operands in shared memory, piece by piece, against the canonical layouts of 9.7.16.3.3: shapes and strides in units of
-//! 16 bytes, then CuTe's `Swizzle<B, 4, 3>`.
+//! 16 bytes, then `Swizzle<B, 4, 3>`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use ptx_draw::smem::{Access, Conflicts, Operand, picture};
 use ptx_isa::element_types::ElementType;
 use ptx_isa::vocabulary::Kind;
 
-use crate::{ends, grids, offset};
+use crate::{Strides, ends, grids, offset};
 
 /// `Swizzle<bits, base, shift>`
 fn swizzled(address: u64, (bits, base, shift): (u32, u32, u32)) -> u64 {
@@ -24,7 +24,7 @@ fn expected(operand: &Case, row: u64, k: u64) -> u64 {
     // T elements of 16 bytes; strides of the table in bytes.
     let t = 128 / u64::from(bits);
     let size = u64::from(bits) / 8;
-    let (of_rows, of_k): (Vec<(u64, u64)>, Vec<(u64, u64)>) = match (is_k_major, mode) {
+    let (of_rows, of_k): (Strides, Strides) = match (is_k_major, mode) {
         // ((8,m),(T,2k)):((1T,SBO),(1,LBO))
         (true, SwizzleMode::None) => (vec![(8, 16), (0, sbo)], vec![(t, size), (0, lbo)]),
         // ((8,m),(T,2k)):((2T,SBO),(1,T)), 4T, 8T
