@@ -24,11 +24,12 @@
 //!  cli                             the command line
 //!  lsp, render                     the language server; findings as text, JSON, SARIF ...
 //!  config, fix, sources, device    ptx-tc.toml; applies repairs; the sources that PTX was compiled from; kernels for programs
+//!  depict                          what is known of kernels and of runs, as facts for pictures
 //!  simulation                      runs a kernel without a GPU
 //!  checker                         the rules, and what runs them: its `lib.rs` draws the layers inside
 //!  analysis                        control flow, values, order, who executes: what rules ask
 //!  ir                              instructions, lowered once for analyses and machine
-//!  resolve                         the unit: a text with its tree, names and operations; typed tcgen05 instructions
+//!  resolve, draw                   the unit: a text with its tree, names and operations; typed tcgen05 instructions; pictures
 //!  descriptor, host, layout        fields to bits and back; the PTX in files of other languages; the white space
 //!  arithmetic, syntax              what instructions compute: of numbers, and of what is known of numbers; text to tree
 //!  isa                             facts: two tables of instructions, and all the other tables
@@ -49,6 +50,8 @@
 //! - `src/checker/src/rules.rs` is the list of rules. To see what a rule looks like, open any.
 //! - `src/device` has what programs use of the simulator: modules, memory that outlives a launch, and launches. The Python
 //!   package in `python` is a front of it.
+//! - `src/draw` makes pictures from facts, as SVG and as text: layouts from the same maps that the machine computes with,
+//!   kernels and runs from plain data.
 //! - Rules do not depend on output formats. Only `cli`, `config` and `sources` read or write files, and only `lsp` has
 //!   the types of an editor's protocol.
 //!
@@ -70,6 +73,7 @@ pub use ptx_check::{
     description, descriptor, diagnostic, host, instruction, isa, source, syntax,
 };
 pub use ptx_device as device;
+pub use ptx_draw as draw;
 pub use ptx_fix as fix;
 pub use ptx_layout as layout;
 pub use ptx_simulation as simulation;

@@ -11,6 +11,7 @@ mod coverage;
 mod debug;
 mod descriptor_cli;
 mod documented;
+mod draw;
 mod event_order;
 #[cfg(unix)]
 mod fixes;

@@ -57,6 +57,11 @@ impl Mbarrier {
         self.root == other.root && !self.bytes.is_disjoint(other.bytes)
     }
 
+    /// What its address is counted from.
+    pub fn root(&self) -> Root {
+        self.root
+    }
+
     /// Whether it is in a variable of the module.
     pub fn is_variable(&self) -> bool {
         matches!(self.root, Root::Variable(_))

@@ -116,7 +116,7 @@ impl Expression {
     }
 
     /// The value given for `name`, which has to be one of these.
-    fn choose<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
+    pub(crate) fn choose<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
         let Some(value) = self.take(name) else { return Ok(None) };
         if let Some(&(_, chosen)) = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(&value.value)) {
             return Ok(Some(chosen));
@@ -132,7 +132,7 @@ impl Expression {
     }
 
     /// The value given for `name`, read as its type reads itself.
-    fn read<T: FromStr<Err: fmt::Display>>(&mut self, name: &str) -> Result<Option<T>> {
+    pub(crate) fn read<T: FromStr<Err: fmt::Display>>(&mut self, name: &str) -> Result<Option<T>> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let message = format!("`{name}` cannot be `{}`", value.value);
         value

@@ -20,6 +20,7 @@ mod ast;
 mod check;
 mod debug;
 mod decode;
+mod draw;
 mod encode;
 mod explain;
 mod expression;
@@ -78,6 +79,8 @@ enum Command {
     Encode(encode::Encode),
     /// Show the fields of a descriptor, and what is wrong with it.
     Decode(decode::Decode),
+    /// Draw descriptors, layouts, kernels and runs.
+    Draw(draw::Draw),
     /// Print the typed syntax tree of a file as JSON.
     Ast(ast::Ast),
     /// Print what the analyses know of a file.
@@ -198,6 +201,7 @@ fn run(command: Command, out: &mut dyn Write) -> miette::Result<Outcome> {
         Command::Rules(rules) => rules.run(out),
         Command::Encode(encode) => encode.run(out),
         Command::Decode(decode) => decode.run(out),
+        Command::Draw(draw) => draw.run(out),
         Command::Ast(ast) => ast.run(out),
         Command::Debug(debug) => debug.run(out),
         #[cfg(feature = "lsp")]

@@ -30,10 +30,12 @@ use crate::{Outcome, output_error, report_trouble, use_color};
 mod error;
 mod kernels;
 mod progress;
+mod recorded;
 
 use error::SimulateError;
 use kernels::chosen;
 use progress::watch;
+pub(crate) use recorded::{kernel_of, read, recorded};
 
 /// What standard input is called.
 const STDIN: &str = "<stdin>";
@@ -535,7 +537,7 @@ fn clusters(text: &str) -> Result<Range<u32>, String> {
 }
 
 /// Columns of the terminal.
-fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into());
     said.or_else(terminal).unwrap_or(100).clamp(60, 1000)

@@ -6,7 +6,8 @@
 //! - [`instruction`]: the 32-bit instruction descriptor in its three layouts, [`idesc_check`] its
 //!   validation;
 //! - [`shared_memory`]: the 64-bit descriptor of a matrix in shared memory, [`canonical`] the
-//!   strides of the layouts that it can describe;
+//!   strides of the layouts that it can describe, [`operand`] where each element lies, [`swizzle`] how an address is
+//!   permuted;
 //! - [`zero_column_mask`]: the 64-bit descriptor of zeroed columns and the mask that it generates;
 //! - [`tmem_address`]: the 32-bit address in Tensor Memory.
 //!
@@ -30,7 +31,9 @@ pub mod canonical;
 pub mod field;
 pub mod idesc_check;
 pub mod instruction;
+pub mod operand;
 pub mod shared_memory;
+pub mod swizzle;
 pub mod tmem_address;
 pub mod zero_column_mask;
 

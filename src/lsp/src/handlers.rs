@@ -110,7 +110,8 @@ pub(crate) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
         requests::HoverRequest::METHOD => {
             let params: types::HoverParams = read(params)?;
             let offset = context.offset(params.text_document_position_params.position);
-            let hover = offset.and_then(|offset| hover::hover(context.snapshot, offset));
+            let hover =
+                offset.and_then(|offset| hover::hover(context.snapshot, offset, context.client.pictures));
             answer(hover.map(|it| to_proto::hover(context, it)))
         }
         requests::Completion::METHOD => {

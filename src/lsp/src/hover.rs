@@ -15,7 +15,7 @@ use ptx_check::syntax::literal;
 
 use crate::described::{Described, Necessity, Word};
 use crate::snapshot::Snapshot;
-use crate::{descriptors, values};
+use crate::{descriptors, pictures, values};
 
 /// An explanation of a place, in Markdown.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct Hover {
     pub(crate) markdown: String,
 }
 
-/// What stands at `offset`.
-pub(crate) fn hover(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
+/// What stands at `offset`; with pictures, where the client shows them.
+pub(crate) fn hover(snapshot: &Snapshot, offset: u32, pictures: bool) -> Option<Hover> {
     let (index, statement) = snapshot.statement(offset)?;
     match statement.kind() {
         StatementKind::Instruction(instruction) => {
@@ -33,7 +33,8 @@ pub(crate) fn hover(snapshot: &Snapshot, offset: u32) -> Option<Hover> {
             decoded
                 .as_ref()
                 .and_then(|decoded| {
-                    opcode(snapshot, decoded, offset).or_else(|| operand(snapshot, decoded, offset))
+                    let hover = opcode(snapshot, decoded, offset, pictures);
+                    hover.or_else(|| operand(snapshot, decoded, offset, pictures))
                 })
                 .or_else(|| generic(snapshot, instruction, offset))
                 .or_else(|| name(snapshot, offset))
@@ -50,7 +51,7 @@ fn touches(span: Span, offset: u32) -> bool {
 
 // ---- the opcode ----
 
-fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
+fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32, pictures: bool) -> Option<Hover> {
     let described = Described::Tensor(decoded.form?, &decoded.qualifiers);
     if offset < decoded.opcode.start || offset > decoded.opcode.end {
         return None;
@@ -64,7 +65,9 @@ fn opcode(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hov
     }
     let remarks = || {
         let moved = decoded.instruction.as_ref().and_then(moved).map(|moved| format!("{moved}\n"));
-        moved.into_iter().chain(multiply(snapshot, decoded)).collect()
+        let drawn = decoded.instruction.as_ref().filter(|_| pictures);
+        let drawn = drawn.and_then(|it| pictures::of_instruction(it, || snapshot.describe(decoded)));
+        moved.into_iter().chain(drawn).chain(multiply(snapshot, decoded)).collect()
     };
     touches(decoded.name, offset)
         .then(|| Hover { span: decoded.name, markdown: instruction(described, remarks()) })
@@ -283,10 +286,10 @@ pub(crate) fn count(number: u32, noun: &str) -> String {
 
 // ---- operands ----
 
-fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32) -> Option<Hover> {
+fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, offset: u32, pictures: bool) -> Option<Hover> {
     let bound = decoded.operands.iter().find(|bound| touches(bound.span, offset))?;
     let mut text = format!("`{}`: {}\n", bound.slot.name, bound.slot.class.facts().noun);
-    if let Some(constant) = constant(snapshot, decoded, bound) {
+    if let Some(constant) = constant(snapshot, decoded, bound, pictures) {
         text.push_str(&format!("\n{constant}"));
     }
     Some(beside_name(snapshot, offset, bound.span, &text))
@@ -301,10 +304,12 @@ fn beside_name(snapshot: &Snapshot, offset: u32, span: Span, text: &str) -> Hove
 }
 
 /// What the operand is known to hold.
-fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>) -> Option<String> {
+fn constant(snapshot: &Snapshot, decoded: &Decoded<'_>, bound: &Bound<'_>, pictures: bool) -> Option<String> {
     let words = snapshot.describe(decoded).map(|description| description.words).unwrap_or_default();
     if let Some(word) = words.iter().find(|word| word.span == bound.span && word.is_known()) {
-        return Some(descriptors::table(word));
+        let drawn = pictures.then(|| pictures::of_word(word)).flatten();
+        let drawn = drawn.map(|drawn| format!("{drawn}\n")).unwrap_or_default();
+        return Some(format!("{drawn}{}", descriptors::table(word)));
     }
     let Value::Scalar(scalar) = &bound.value else { return None };
     let value = scalar.immediate()?.value();

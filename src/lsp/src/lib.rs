@@ -38,6 +38,7 @@ mod links;
 mod main_loop;
 mod navigation;
 mod outline;
+mod pictures;
 mod scope;
 mod settings;
 mod signature;

@@ -9,6 +9,7 @@ use ptx_check::diagnostic::selection::{Layer, Selector};
 use ptx_config::Wishes;
 use serde_json::Value;
 
+use crate::pictures;
 use crate::text::Encoding;
 
 /// What the client can do.
@@ -33,6 +34,8 @@ pub(crate) struct Client {
     pub(crate) configuration: bool,
     /// It can be asked to say when files change.
     pub(crate) watches_files: bool,
+    /// It shows images in hovers whose data stand in their addresses. The protocol has no word for that.
+    pub(crate) pictures: bool,
 }
 
 impl Client {
@@ -60,6 +63,10 @@ impl Client {
             symbol_tree: can("/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             configuration: can("/workspace/configuration"),
             watches_files: can("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            pictures: params
+                .pointer("/clientInfo/name")
+                .and_then(Value::as_str)
+                .is_some_and(pictures::are_shown_by),
         }
     }
 }

@@ -197,3 +197,57 @@ fn hints_say_what_follows() {
     insta::assert_snapshot!(shown.join("\n"));
     client.stop();
 }
+
+/// Images for clients that show them, and for no others.
+#[test]
+fn hover_has_pictures_where_they_are_shown() {
+    let bodies = [
+        "tcgen05.l$0d.sync.aligned.16x256b.x1.b32 {%r1, %r2, %r3, %r4}, [%r5];",
+        "tcgen05.s$0t.sync.aligned.32x32b.x2.b32 [%r5], {%r1, %r2};",
+        "tcgen05.c$0p.cta_group::1.32x128b.warpx4 [%r5], %rd1;",
+        "tcgen05.m$0ma.cta_group::1.kind::f16 [%r5], %rd1, %rd2, 0x08200490, %p1;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r5], %rd1, %rd2, 0x0820$00490, %p1;",
+    ];
+    let hover = |client: &mut Client, text: &str, uri: &str| {
+        let (text, position) = cursor(text);
+        client.open_as(uri, &text);
+        let params = json!({ "textDocument": { "uri": uri }, "position": position });
+        let answer = client.request("textDocument/hover", params);
+        answer["contents"]["value"].as_str().unwrap_or_else(|| panic!("{text}: {answer}")).to_owned()
+    };
+    for (name, shows) in [(Some("Visual Studio Code"), true), (Some("Neovim"), false), (None, false)] {
+        let mut client = Client::spawn();
+        let info = name.map(|name| json!({ "name": name }));
+        client.request(
+            "initialize",
+            json!({ "processId": null, "rootUri": null, "capabilities": {}, "clientInfo": info }),
+        );
+        client.notify("initialized", json!({}));
+        for (index, body) in bodies.iter().enumerate() {
+            let markdown = hover(&mut client, &kernel(body), &format!("file:///{index}.ptx"));
+            let images: Vec<&str> = markdown.lines().filter(|line| line.contains("data:image")).collect();
+            assert_eq!(images.len(), usize::from(shows), "{name:?}: {body}\n{markdown}");
+            for image in images {
+                // An address of Markdown, in which nothing ends it early, and an image that is whole.
+                let (title, address) = image.strip_prefix("![").unwrap().split_once("](").unwrap();
+                let address = address.strip_suffix(')').unwrap();
+                assert!(!title.contains(']') && !address.contains(['(', ')', ' ', '<', '>', '"', '#']));
+                let data = address.strip_prefix("data:image/svg+xml;utf8,").unwrap();
+                let mut bytes = data.bytes();
+                let mut svg = Vec::new();
+                while let Some(byte) = bytes.next() {
+                    svg.push(if byte == b'%' {
+                        let digits = [bytes.next().unwrap(), bytes.next().unwrap()];
+                        u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+                    } else {
+                        byte
+                    });
+                }
+                let svg = String::from_utf8(svg).unwrap();
+                assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+                assert!(data.len() < 60_000, "{}", data.len());
+            }
+        }
+        client.stop();
+    }
+}

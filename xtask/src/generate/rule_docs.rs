@@ -64,12 +64,51 @@ fn page(rule: &Rule) -> String {
     while text.contains("\n\n\n") {
         text = text.replace("\n\n\n", "\n\n");
     }
+    if let Some((command, section)) = drawing(rule.code.name()) {
+        let _ = write!(
+            text,
+            "\n## See it\n\n```console\nptx-tc draw {command}\n```\n\ndraws what this rule is about: see \
+             [pictures](../pictures.md#{section}).\n"
+        );
+    }
     let _ = write!(
         text,
         "\n## Suppress it\n\n```ptx\n// ptx-tc: allow({})\n```\n\nafter the instruction or on the line above it.\n",
         rule.code.name()
     );
     text
+}
+
+/// The command that draws what a rule is about, and the section that shows such pictures.
+fn drawing(rule: &str) -> Option<(&'static str, &'static str)> {
+    const DESCRIPTORS: &str = "descriptors";
+    const OPERANDS: &str = "operands-in-shared-memory";
+    const MATRICES: &str = "the-matrices-of-a-multiply-in-tensor-memory";
+    Some(match rule {
+        "sparsity-selector" => ("idesc 0x08200490 --kind f16", DESCRIPTORS),
+        "zero-column-mask" => ("zero-mask 0x0003028000000000", DESCRIPTORS),
+        "swizzled-stride" | "swizzle-start" | "swizzled-copy-start" => {
+            ("smem 0x4000404000010040 --type bf16", OPERANDS)
+        }
+        "accumulator-columns" | "lane-alignment" | "transposed-a-in-tensor-memory" => {
+            ("mma --kind f16 m=64 n=128 a=bf16", MATRICES)
+        }
+        "block-scale" | "scale-vector-size" => {
+            ("mma --kind mxf4nvf4 m=128 n=128 scale-vec=block16", MATRICES)
+        }
+        "shape-num"
+        | "half-split-offset"
+        | "lane-restriction"
+        | "lanes-of-another-warp"
+        | "lanes-of-first-warp" => ("ld 16x256b x4", "loads-and-stores"),
+        "cp-multicast" | "cp-format" => ("cp 64x128b warpx2::02_13", "copies-from-shared-memory"),
+        "column-range" | "never-written" | "outside-tensor-memory" => ("tmem kernel.ptx", "kernels"),
+        "deadlock" => ("timeline kernel.ptx --launch launch.toml", "runs"),
+        _ if rule.starts_with("idesc-") => ("idesc 0x08200490 --kind f16", DESCRIPTORS),
+        _ if rule.starts_with("smem-desc-") => ("smem 0x4000404000010040 --type bf16", OPERANDS),
+        _ if rule.starts_with("mbarrier-") => ("barriers kernel.ptx", "kernels"),
+        _ => return None,
+    })
 }
 
 fn index() -> String {

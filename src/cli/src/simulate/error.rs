@@ -13,6 +13,9 @@ pub(super) enum SimulateError {
     #[error("{error}")]
     #[diagnostic(help("{help}"))]
     Kernel { error: KernelError, help: String },
+    #[error("`{path}` has several kernels, and one is drawn at a time")]
+    #[diagnostic(help("name one by `--kernel`: {help}"))]
+    OneKernel { path: String, help: String },
     #[error("`{path}` has no kernel")]
     NoKernels { path: String },
     #[error("no PTX below {} has a kernel", list_words(paths.iter().map(|path| format!("`{path}`")), "and"))]

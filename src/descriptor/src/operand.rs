@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Swizzle;
+use super::swizzle::Swizzle;
 
 /// How an operand lies in shared memory, as its descriptor says. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

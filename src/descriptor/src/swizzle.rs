@@ -1,6 +1,6 @@
 //! How 16 bytes are exchanged so that rows and columns of a matrix are both in different banks.
 
-use crate::descriptor::shared_memory::SwizzleMode;
+use super::shared_memory::SwizzleMode;
 
 /// Which bits of an address are changed by which others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
