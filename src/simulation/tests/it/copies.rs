@@ -151,7 +151,7 @@ fn kernels_copy_boxes_as_the_hardware_does() {
 fn launch_files_say_all_of_a_tensor_map() {
     use ptx_check::{Source, Unit};
     use ptx_simulation::Kernel;
-    use ptx_simulation::launch::{ArgumentFile, LaunchFile};
+    use ptx_simulation::launch::{ArgumentFile, Key, LaunchFile, Misfit};
 
     type Change<'c> = &'c dyn Fn(&mut ArgumentFile);
 
@@ -169,10 +169,10 @@ fn launch_files_say_all_of_a_tensor_map() {
         change(&mut map);
         let out = ArgumentFile { ty: "buffer".to_owned(), bytes: Some(64), ..ArgumentFile::default() };
         let file = LaunchFile { arguments: vec![out, map], ..LaunchFile::default() };
-        let launch = kernel.launch(&file, &mut |_| unreachable!()).map_err(|error| error.0)?;
+        let launch = kernel.fitting_launch(&file, &mut |_| unreachable!())?;
         match launch.arguments.into_iter().nth(1) {
-            Some(Argument::TensorMap { map, .. }) => Ok(map),
-            other => Err(format!("{other:?}")),
+            Some(Argument::TensorMap { map, .. }) => Ok::<_, Misfit>(map),
+            other => panic!("{other:?}"),
         }
     };
     let column = |map: &mut ArgumentFile| {
@@ -191,14 +191,36 @@ fn launch_files_say_all_of_a_tensor_map() {
     })
     .unwrap();
     assert_eq!((map.box_bytes(), map.fill), (16 * 3 * 2 * 2, Fill::Nan));
-    let refused: &[(Change<'_>, &str)] = &[
-        (&|_| {}, "has `box`"),
-        (&|map| map.lower_corner = Some(vec![0]), "`channels_per_pixel`"),
-        (&|map| (column(map), map.box_dims = Some(vec![1; 3])).0, "no `box`"),
-        (&|map| (column(map), map.lower_corner = Some(vec![0, 0])).0, "two numbers less"),
-        (&|map| (column(map), map.channels_per_pixel = Some(257)).0, "1 to 256"),
-        (&|map| (column(map), map.dims = Some(vec![64, 9])).0, "3 to 5"),
-        (&|map| (column(map), map.element_strides = Some(vec![1, 9, 1])).0, "each 1 to 8"),
+    let tiled = |map: &mut ArgumentFile| map.box_dims = Some(vec![16, 5, 2]);
+    // What is said, and the key that is wrong; none where one is missing.
+    let refused: &[(Change<'_>, &str, &str)] = &[
+        (&|_| {}, "has `box`", ""),
+        (&|map| map.lower_corner = Some(vec![0]), "`channels_per_pixel`", ""),
+        (&|map| (column(map), map.box_dims = Some(vec![1; 3])).0, "no `box`", "box"),
+        (
+            &|map| (column(map), map.lower_corner = Some(vec![0, 0])).0,
+            "but the first and the last",
+            "lower_corner",
+        ),
+        (&|map| (column(map), map.upper_corner = Some(vec![1 << 15])).0, "-32768 to 32767", "upper_corner"),
+        (&|map| (column(map), map.upper_corner = Some(vec![-10])).0, "is empty", "upper_corner"),
+        (&|map| (column(map), map.channels_per_pixel = Some(257)).0, "1 to 256", "channels_per_pixel"),
+        (&|map| (column(map), map.pixels_per_column = Some(0)).0, "1 to 1024", "pixels_per_column"),
+        (
+            &|map| {
+                column(map);
+                map.channels_per_pixel = Some(32);
+                map.swizzle = Some(Swizzle::Bytes32);
+            },
+            "room for 32",
+            "channels_per_pixel",
+        ),
+        (&|map| (column(map), map.dims = Some(vec![64, 9])).0, "3 to 5", "dims"),
+        (
+            &|map| (column(map), map.element_strides = Some(vec![1, 9, 1])).0,
+            "each 1 to 8",
+            "element_strides",
+        ),
         (
             &|map| {
                 column(map);
@@ -206,10 +228,27 @@ fn launch_files_say_all_of_a_tensor_map() {
                 map.oob_fill = Some(Fill::Nan);
             },
             "floating point",
+            "oob_fill",
         ),
+        (&|map| (tiled(map), map.strides_bytes = Some(vec![128])).0, "2 strides, not 1", "strides_bytes"),
+        (&|map| (tiled(map), map.strides_bytes = Some(vec![128, 9])).0, "multiples of 16", "strides_bytes"),
+        (&|map| map.box_dims = Some(vec![4, 5, 2]), "a multiple of 16 bytes, not 8", "box"),
+        (&|map| (tiled(map), map.swizzle = Some(Swizzle::Bytes32)).0, "", ""),
+        (
+            &|map| (map.box_dims = Some(vec![32, 1, 1]), map.swizzle = Some(Swizzle::Bytes32)).0,
+            "room for 32",
+            "box",
+        ),
+        (&|map| (tiled(map), map.element = Some("b6x16_p32".to_owned())).0, "a multiple of 128", "dims"),
     ];
-    for (change, message) in refused {
-        let error = launch(*change).unwrap_err();
-        assert!(error.contains(message), "{error}: {message}");
+    for (change, message, key) in refused {
+        if message.is_empty() {
+            launch(*change).unwrap();
+            continue;
+        }
+        let Misfit { error, keys, .. } = launch(*change).unwrap_err();
+        assert!(error.0.contains(message), "{error}: {message}");
+        let wanted = [Key::Name("arg"), Key::Index(1), Key::Name(key)];
+        assert_eq!(keys, wanted[..if key.is_empty() { 2 } else { 3 }], "{error}");
     }
 }
