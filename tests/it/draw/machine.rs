@@ -117,11 +117,14 @@ impl Run {
 }
 
 fn grids(picture: &Picture) -> Vec<&Grid> {
-    let grid = |block| match block {
-        &Block::Grid(ref grid) => Some(grid),
-        _ => None,
-    };
     picture.blocks.iter().filter_map(grid).collect()
+}
+
+fn grid(block: &Block) -> Option<&Grid> {
+    match block {
+        Block::Grid(grid) => Some(grid),
+        _ => None,
+    }
 }
 
 /// `3` or `0-31`: the first one.

@@ -216,11 +216,7 @@ fn launch_files_say_all_of_a_tensor_map() {
             "channels_per_pixel",
         ),
         (&|map| (column(map), map.dims = Some(vec![64, 9])).0, "3 to 5", "dims"),
-        (
-            &|map| (column(map), map.element_strides = Some(vec![1, 9, 1])).0,
-            "each 1 to 8",
-            "element_strides",
-        ),
+        (&|map| (column(map), map.element_strides = Some(vec![1, 9, 1])).0, "each 1 to 8", "element_strides"),
         (
             &|map| {
                 column(map);
