@@ -385,7 +385,7 @@ impl Machine<'_> {
                 Code::BarrierUninitialized,
                 strand.step,
                 "an mbarrier may be used before its `mbarrier.init` is seen",
-                format!("{role} uses {name}, and nothing orders that behind its initialisation"),
+                format!("{role} uses {name}, and nothing orders that after its initialisation"),
             )
             .label(init, "it is initialised here");
             self.report(finding);

@@ -257,7 +257,7 @@ impl Machine<'_> {
             strand.step,
             "a thread may come to a barrier again before it was passed",
             format!(
-                "nothing orders {role} behind the last time that barrier {id} was passed: it may count for that"
+                "nothing orders {role} after the last phase of barrier {id}: its arrival may count for that phase"
             ),
         )
         .label(first, "then the first one came here")

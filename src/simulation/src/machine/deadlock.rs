@@ -140,8 +140,8 @@ impl Machine<'_> {
             _ => Code::Deadlock,
         };
         let message = match code {
-            Code::RegistersNeverGranted => "`setmaxnreg` waits for registers that nobody gives back",
-            Code::AllocationNeverSatisfied => "`tcgen05.alloc` waits for columns that nobody frees",
+            Code::RegistersNeverGranted => "`setmaxnreg` waits for registers that no warp gives back",
+            Code::AllocationNeverSatisfied => "`tcgen05.alloc` waits for columns that no CTA frees",
             Code::TransactionMismatch => "fewer bytes come to an mbarrier than its phase expects",
             _ => "every thread that is left waits forever",
         };
@@ -248,7 +248,7 @@ impl Machine<'_> {
     /// What is to be said of those who have arrived at an mbarrier so far.
     fn note_of_senders(&self, senders: &[Sender]) -> Option<String> {
         if senders.is_empty() {
-            return Some("nobody has ever arrived at it".to_owned());
+            return Some("no thread has ever arrived at it".to_owned());
         }
         let has_ended = |sender: &&Sender| {
             !self.strands.iter().any(|strand| strand.warp == sender.warp && strand.mask != 0)
@@ -356,7 +356,7 @@ impl Machine<'_> {
             }
             Wait::Registers { count } => format!("{waits} for {count} registers"),
             Wait::Unknown => "cannot go on".to_owned(),
-            Wait::Change | Wait::None => format!("{asks} memory for something that nobody writes any more"),
+            Wait::Change | Wait::None => format!("{asks} memory for a value that no thread writes any more"),
         }
     }
 

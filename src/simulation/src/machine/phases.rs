@@ -64,7 +64,7 @@ impl Machine<'_> {
         .note(if self.many.contains(&step) {
             MANY.to_owned()
         } else {
-            format!("nothing orders it behind the end of phase {}: it may count for that", phase - 1)
+            format!("nothing orders it after the end of phase {}: it may count for that phase", phase - 1)
         });
         if let Some((step, warp)) = last {
             let role = self.role(warp);

@@ -148,7 +148,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     asked * each,
                     there * each
                 ),
-                "waits for registers that nobody gives back",
+                "waits for registers that no warp gives back",
             )
             .label(span, format!("a thread starts with {at_first} registers"))
             .note(format!(

@@ -2,7 +2,7 @@ use crate::rules::rule;
 
 rule! {
     /// ## What it does
-    /// Finds `tcgen05.alloc` that waits for columns which nobody frees, asks for an invalid number of
+    /// Finds `tcgen05.alloc` that waits for columns that no CTA frees, asks for an invalid number of
     /// columns, or for more columns than the previous allocation of the CTA. Also one that comes after a
     /// `tcgen05.relinquish_alloc_permit` of the CTA, or may come after it.
     ///
