@@ -18,6 +18,9 @@ use crate::isa::generic::LoadMode;
 use crate::program::{TensorCopy, windows};
 use crate::shadow::GRANULE;
 
+/// Bytes that lie together in a box: loads start at multiples of them.
+const LINE: u32 = 128;
+
 /// A box as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BoxSize {
@@ -88,6 +91,8 @@ struct Read {
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     bytes: u32,
+    /// The same with what is left out of lines of 128 bytes: the last columns of a matrix may fill a part of its lines.
+    bytes_of_lines: u32,
     /// How, if all of it is read alike.
     reader: Option<Reader>,
     /// Whether some of it is read as A only, and some as B only.
@@ -119,6 +124,8 @@ impl Observed {
         let read = self.read.get(&cta).map_or(&[][..], Vec::as_slice);
         let own = read.get((start / GRANULE) as usize..).unwrap_or_default();
         let most = ((end - start) / GRANULE) as usize;
+        let lines = own[..most.min(own.len())].chunks((LINE / GRANULE) as usize);
+        let lines = lines.take_while(|line| line.iter().any(Option::is_some)).count() as u32;
         let own: Vec<Read> = own.iter().take(most).map_while(|read| *read).collect();
         let first = own.first().map(|read| read.reader);
         let is_only = |it: &Read, matrix: ReadAs| {
@@ -126,6 +133,7 @@ impl Observed {
         };
         Part {
             bytes: own.len() as u32 * GRANULE,
+            bytes_of_lines: lines * LINE,
             reader: first.filter(|first| own.iter().all(|read| read.reader == *first)),
             is_of_both: own.iter().any(|it| is_only(it, ReadAs::A))
                 && own.iter().any(|it| is_only(it, ReadAs::B)),
@@ -155,7 +163,7 @@ impl Observed {
             if parts.iter().any(|part| part.is_of_both) {
                 return Some(Contradiction::BothMatrices(*step));
             }
-            let read: u32 = parts.iter().map(|part| part.bytes).sum();
+            let read: u32 = parts.iter().map(|part| part.bytes_of_lines).sum();
             if read < *bytes && parts.iter().all(|part| part.bytes > 0) {
                 return Some(Contradiction::Unread(*step, (read, *bytes)));
             }

@@ -782,7 +782,7 @@ fn no_boxes_explain_what_the_kernel_does() {
         (sound.replace("[bar], 32768;", "[bar], 33792;"), "expects 33792 bytes of this load"),
         (
             sound.replace(descriptor, &format!("{descriptor} xor.b64 desc_b, desc_b, 0xC000000000000000;")),
-            "multiplies read 16960 of them",
+            "multiplies read 17024 of them",
         ),
     ] {
         assert_ne!(text, sound);
