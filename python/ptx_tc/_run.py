@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
 import json
@@ -255,6 +256,10 @@ class Run:
         """What happened, drawn as text: a line for each warp and unit, time from left to right."""
         return self._core.timeline(width, color)
 
+    def timeline_svg(self) -> str:
+        """What happened, drawn as an image in SVG: it follows the light or dark mode of its reader."""
+        return self._core.timeline_svg()
+
     def trace(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes what happened to a file, as a Chrome trace: ui.perfetto.dev opens it."""
         text = self._core.trace()
@@ -272,8 +277,9 @@ class Run:
 
     def _timeline_html(self) -> str:
         """What happened, as a notebook shows it."""
-        timeline = self.timeline()
-        return f'<pre style="line-height:1.1">{html.escape(timeline)}</pre>' if timeline else ""
+        image = base64.b64encode(self.timeline_svg().encode()).decode()
+        text = html.escape(self.timeline(), quote=True)
+        return f'<img alt="{text}" src="data:image/svg+xml;base64,{image}">' if image else ""
 
     def _repr_html_(self) -> str:
         colors = {"clean": "#1a7f37", "incomplete": "#9a6700", "findings": "#cf222e"}

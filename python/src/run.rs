@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ptx_depict::run::Told;
 use ptx_device::Verdict;
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self, Look, Simulated, SimulatedFile};
@@ -86,6 +87,15 @@ impl Run {
         let Some(record) = &report.record else { return Ok(String::new()) };
         let look = timeline::Look { color, width };
         text(|out| timeline::render(self.inner.module.source(), record, look, out))
+    }
+
+    /// What happened, as an image in SVG.
+    fn timeline_svg(&self, py: Python<'_>) -> PyResult<String> {
+        let report =
+            py.detach(|| watched(|_| self.inner.recorded()))?.map_err(|error| launch_error(&error))?;
+        let Some(record) = &report.record else { return Ok(String::new()) };
+        let told = Told { source: self.inner.module.source(), kernel: &report.kernel, record };
+        Ok(ptx_draw::svg::render(&ptx_draw::timeline::picture(&told.timeline())))
     }
 
     /// What happened, as a Chrome trace.

@@ -50,6 +50,8 @@ def test_arrays_are_written_back(scale) -> None:
     assert run.statistics.clusters == 1 and run.statistics.warp_instructions > 8
     assert "scale: clean" in str(run) and "<strong" in run._repr_html_()
     assert "■" in run.timeline()
+    assert run.timeline_svg().startswith("<svg") and "scale" in run.timeline_svg()
+    assert "data:image/svg+xml;base64," in run._repr_html_()
 
 
 def test_parts_of_arrays_are_the_same_memory(scale) -> None:
