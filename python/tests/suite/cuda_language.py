@@ -393,3 +393,31 @@ def fft() -> Compared:
     pairs = x.view(np.float32)
     launched = launch(LaunchConfig(1, 64, shmem_size=2048), kernel(FFT, "fft"), pairs, 8)
     return Compared(launched, pairs, wanted.view(np.float64), atol=2e-5)
+
+
+GRID = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void jacobi(float* a, float* b, int n, int steps) {
+  auto grid = cg::this_grid();
+  for (int s = 0; s < steps; ++s) {
+    for (int i = grid.thread_rank(); i < n; i += grid.size())
+      b[i] = i == 0 || i == n - 1 ? a[i] : 0.5f * (a[i - 1] + a[i + 1]);
+    grid.sync();
+    float* t = a; a = b; b = t;
+  }
+}
+"""
+
+
+@case("cooperative groups: grid.sync()", "nvcc", "Jacobi, 200 cells, 4 steps")
+def grid_sync() -> Compared:
+    """The driver passes the address of a workspace in `%envreg1` and `%envreg2`."""
+    a, b = normal(200, 2), np.zeros(200, np.float32)
+    wanted = a.copy()
+    for _ in range(4):
+        new = wanted.copy()
+        new[1:-1] = np.float32(0.5) * (wanted[:-2] + wanted[2:])
+        wanted = new
+    launched = launch(LaunchConfig(2, 64, cooperative_launch=True), kernel(GRID, "jacobi"), a, b, 200, 4)
+    return Compared(launched, a, wanted, model=wanted)
