@@ -181,6 +181,7 @@ impl Simulate {
                 most: self.shown.max_findings.or(most).unwrap_or(0),
                 is_quiet: self.shown.quiet,
                 has_totals: are_several,
+                failed: errors.len(),
                 ..render::Look::default()
             };
             self.report(files, look, trouble, out)?

@@ -36,6 +36,8 @@ pub struct Look {
     pub is_quiet: bool,
     /// Whether kernels are named with their files, and a line of totals is written.
     pub has_totals: bool,
+    /// Files that could not be run, for the totals.
+    pub failed: usize,
     /// Who reads it.
     pub reader: Reader,
 }
@@ -206,11 +208,11 @@ pub fn human(files: &mut [SimulatedFile], look: Look, out: &mut dyn Write) -> io
         }
         checked.report.diagnostics.clear();
     }
-    if look.has_totals { writeln!(out, "{}", totals(files)) } else { Ok(()) }
+    if look.has_totals { writeln!(out, "{}", totals(files, look.failed)) } else { Ok(()) }
 }
 
 /// The verdicts of several files, in a line.
-fn totals(files: &[SimulatedFile]) -> String {
+fn totals(files: &[SimulatedFile], failed: usize) -> String {
     let verdicts = || files.iter().flat_map(|file| &file.kernels).map(|it| it.report.verdict);
     let counts = [
         (Verdict::Findings, "with findings"),
@@ -225,7 +227,12 @@ fn totals(files: &[SimulatedFile]) -> String {
         .collect();
     let kernels = plural(verdicts().count(), "kernel");
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{} simulated, {kernels}{counts}", plural(files.len(), "file"))
+    let failed = if failed > 0 {
+        format!("; {} could not be simulated", plural(failed, "file"))
+    } else {
+        String::new()
+    };
+    format!("{} simulated, {kernels}{counts}{failed}", plural(files.len(), "file"))
 }
 
 fn human_kernel(
