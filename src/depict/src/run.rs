@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_check::source::{Source, Span};
-use ptx_check::words::demangled;
+use ptx_check::words::{demangled, ranges};
 use ptx_draw::barriers::{Barrier, Role};
 use ptx_draw::timeline::{Event, Kind, Slice, Timeline, Track};
 use ptx_simulation::record::{self, Activity, Record, Who};
@@ -298,19 +298,4 @@ const fn kind(what: Activity) -> Option<Kind> {
 /// A name without the quotes that messages have.
 fn plain(name: &str) -> String {
     name.replace('`', "")
-}
-
-/// `0, 2-5`
-fn ranges(numbers: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => parts.push((*number, *number)),
-        }
-    }
-    let part = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }

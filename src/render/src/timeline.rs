@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 use axis::Axis;
 use ptx_check::source::{Source, Span};
-use ptx_check::words::plural;
+use ptx_check::words::{plural, ranges};
 use ptx_simulation::record::{Activity, Event, Record, Track, Who};
 
 mod axis;
@@ -472,19 +472,4 @@ impl<'a> Picture<'a> {
 
 fn digit(id: u32) -> char {
     char::from_digit(id % 10, 10).unwrap_or('0')
-}
-
-/// `0, 2-5`
-fn ranges(numbers: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => parts.push((*number, *number)),
-        }
-    }
-    let part = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }

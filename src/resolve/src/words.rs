@@ -25,6 +25,21 @@ where
     }
 }
 
+/// Numbers in ascending order, those that follow each other as a range: `0, 2-5`.
+pub fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => parts.push((*number, *number)),
+        }
+    }
+    let part = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
 /// How many keystrokes one word is from another (Damerau and Levenshtein's distance), if that is at most `most`. Where
 /// words have little in common, that costs next to nothing: a file can have as many misspelt words as lines.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {

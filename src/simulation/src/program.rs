@@ -51,7 +51,7 @@ pub(crate) mod windows {
     /// The variables of the module start here in global memory: above all buffers, whose addresses are the same for all
     /// modules.
     pub(crate) const VARIABLES: u64 = 1 << (BITS - 1);
-    /// The workspace of a cooperative launch, behind all variables: what `cooperative_groups::this_grid().sync()` counts in.
+    /// The workspace of a cooperative launch, after all variables: `cooperative_groups::this_grid().sync()` counts there.
     pub(crate) const WORKSPACE: u64 = (1 << BITS) - 2 * BETWEEN_VARIABLES;
     pub(crate) const WORKSPACE_BYTES: u64 = 64;
     /// Between variables of the module are as many bytes that none has, at least.

@@ -140,7 +140,7 @@ impl Observed {
         }
     }
 
-    /// What mbarriers expect of maps that nobody changes.
+    /// What mbarriers expect of tensor maps that are parameters: these do not change in a run.
     fn equations(&self) -> Vec<Equation> {
         let is_constant = |map: &u64| map >> windows::BITS == windows::PARAM;
         let of_constants = self.awaited.iter().filter(|((maps, _), _)| maps.iter().all(is_constant));

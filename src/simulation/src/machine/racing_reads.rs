@@ -7,9 +7,9 @@
 //! @p  st.global.b32 [x], w;       p holds in warps 0 and 1
 //! ```
 //!
-//! Nobody sees what warps 2 and 3 have read. So a run in which reads race is repeated with these values unknown. If
-//! nothing that happens depends on them, they are no data race that anybody meant to be told of. But something has to
-//! depend on what other warps read there: a load that is for nothing stands for one that its author left out.
+//! What warps 2 and 3 load is not used. So a run in which loads race is repeated with the loaded values unknown. If nothing
+//! that the kernel does depends on them, the race is not reported. But something has to depend on what other warps load
+//! there: a load that is not used at all stands for one whose use was left out, as in a small example.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Machine<'_> {
             Unknown::Racing => {
                 racing.lanes.get(&(self.shape.index, strand.warp, strand.step)).copied().unwrap_or(0)
             }
-            Unknown::All if racing.steps().any(|step| step == strand.step) => u32::MAX,
+            Unknown::All if racing.lanes.keys().any(|(_, _, step)| *step == strand.step) => u32::MAX,
             Unknown::All => 0,
         }
     }

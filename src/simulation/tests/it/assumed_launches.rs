@@ -746,8 +746,8 @@ fn too_few_bytes_are_expected() {
     assert!(tried(&report).contains("box = [64, 128]"));
 }
 
-/// Without `.reqntid` nobody knows how many threads a CTA has. What is wrong with four warps is no finding in a kernel that
-/// is right with one.
+/// Without `.reqntid` the number of threads in a CTA is unknown. What is wrong with four warps is not a finding in a kernel
+/// that is right with one.
 #[test]
 fn the_number_of_threads_is_not_known() {
     let body = "    .reg .b32 t, at, v;
