@@ -24,7 +24,7 @@
 //!  cli                             the command line
 //!  lsp, render                     the language server; findings as text, JSON, SARIF ...
 //!  config, fix, sources, device    ptx-tc.toml; applies repairs; the sources that PTX was compiled from; kernels for programs
-//!  depict                          what is known of kernels and of runs, as facts for pictures
+//!  depict, workbench               what is known of kernels and of runs, as facts for pictures; descriptors and pictures from words
 //!  simulation                      runs a kernel without a GPU
 //!  checker                         the rules, and what runs them: its `lib.rs` draws the layers inside
 //!  analysis                        control flow, values, order, who executes: what rules ask
@@ -52,6 +52,7 @@
 //!   package in `python` is a front of it.
 //! - `src/draw` makes pictures from facts, as SVG and as text: layouts from the same maps that the machine computes with,
 //!   kernels and runs from plain data.
+//! - `src/workbench` reads the words that `decode`, `encode` and `draw` take; the page asks it, too.
 //! - Rules do not depend on output formats. Only `cli`, `config` and `sources` read or write files, and only `lsp` has
 //!   the types of an editor's protocol.
 //!

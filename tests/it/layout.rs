@@ -130,7 +130,7 @@ fn fixtures_say_the_same_in_their_layout() {
 #[test]
 fn the_language_server_lays_out_the_same() {
     let text = fs::read_to_string(root().join("fixtures/rules/TC901/invalid_spaced.ptx")).unwrap();
-    let mut document = ptx_lsp::testing::Document::open("file:///k.ptx", text.clone(), true).unwrap();
+    let mut document = ptx_lsp::local::Document::open("file:///k.ptx", text.clone(), true).unwrap();
     document.parse(&ptx_tc::Options::default());
     let params = serde_json::json!({
         "textDocument": { "uri": "file:///k.ptx" },

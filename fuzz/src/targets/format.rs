@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use ptx_check::Options;
 use ptx_check::syntax::lexer::lex;
-use ptx_lsp::testing::Document;
+use ptx_lsp::local::Document;
 use serde_json::json;
 
 use crate::Case;

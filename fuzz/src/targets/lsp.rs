@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use ptx_check::{Options, Source, check};
-use ptx_lsp::testing::Document;
+use ptx_lsp::local::Document;
 use serde_json::{Value, json};
 
 use super::{difference, lie_within};

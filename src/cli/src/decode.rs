@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use ptx_check::descriptor::field::{Bits, FieldValue};
-use ptx_check::descriptor::shared_memory::{self, Matrix};
-use ptx_check::descriptor::{Field, Known, Layout, Problem, idesc_check, instruction, zero_column_mask};
-use serde::Serialize;
+use ptx_check::descriptor::Field;
+use ptx_check::descriptor::field::Bits;
+use ptx_workbench::{Judged, binary};
 
-use crate::expression::{self, Expression};
-use crate::{Outcome, encode, output_error};
+use crate::words::in_words;
+use crate::{Outcome, output_error};
 
 /// Show the fields of a descriptor, and what is wrong with it.
 #[derive(Debug, clap::Args)]
@@ -39,8 +38,7 @@ pub(crate) struct Decode {
 }
 
 /// Which descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Descriptor {
     /// The instruction descriptor of a multiply, 32 bits.
     Idesc,
@@ -48,6 +46,16 @@ pub(crate) enum Descriptor {
     Smem,
     /// The zero-column mask descriptor, 64 bits.
     ZeroMask,
+}
+
+impl From<Descriptor> for ptx_workbench::Descriptor {
+    fn from(descriptor: Descriptor) -> Self {
+        match descriptor {
+            Descriptor::Idesc => Self::Idesc,
+            Descriptor::Smem => Self::Smem,
+            Descriptor::ZeroMask => Self::ZeroMask,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,116 +68,46 @@ pub(crate) enum Format {
 
 impl Decode {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
-        let shown = self.decode().map_err(|error| *error)?;
+        let kind = self.kind.iter().map(|kind| format!("kind={kind}"));
+        let context: Vec<String> = kind.chain(self.context.iter().cloned()).collect();
+        let judged = ptx_workbench::decode(self.descriptor.into(), &self.word, &context).map_err(in_words)?;
         match self.format {
-            Format::Human => shown.write_human(out),
-            Format::Json => shown.write_json(self.descriptor, out),
+            Format::Human => ForPeople(&judged).write(out),
+            Format::Json => write_json(&judged, self.descriptor, out),
         }
         .map_err(output_error)?;
-        Ok(if shown.problems.is_empty() { Outcome::Clean } else { Outcome::Findings })
-    }
-
-    fn decode(&self) -> Result<Shown, Box<expression::ExpressionError>> {
-        let width = match self.descriptor {
-            Descriptor::Idesc => 32,
-            Descriptor::Smem | Descriptor::ZeroMask => 64,
-        };
-        let word = expression::number(&self.word)
-            .filter(|word| word >> (width - 1) <= 1)
-            .ok_or_else(|| expression::word_error(&self.word, width))?;
-        let kind = self.kind.iter().map(|kind| format!("kind={kind}"));
-        let words: Vec<String> = kind.chain(self.context.iter().cloned()).collect();
-        let mut context = Expression::parse(&words, false)?;
-        let shown = |layout, problems| Shown { layout, word, problems, masks: None };
-        match self.descriptor {
-            Descriptor::Idesc => {
-                let kind = context.kind()?;
-                let multiply = context.multiply(kind)?;
-                context.finish(
-                    "the multiply",
-                    &["kind", "ws", "cta-group", "sp", "ashift", "scale-vec", "target", "version"],
-                )?;
-                let known: Known = (word as u32).into();
-                let said = instruction::Format::of(kind, multiply.features.generation, known);
-                Ok(shown(said.layout(), idesc_check::check(&multiply, known)))
-            }
-            Descriptor::Smem => {
-                let features = context.features()?;
-                context.finish("the matrix", &["target", "version"])?;
-                let problems = shared_memory::check(&Matrix::any(features), word.into());
-                Ok(shown(shared_memory::layout(features.wide_addresses), problems))
-            }
-            Descriptor::ZeroMask => {
-                let (m, n) = (context.size("m")?, context.size("n")?);
-                context.finish("the mask", &["m", "n"])?;
-                let problems = zero_column_mask::check(m, word.into());
-                let masks = encode::sub_masks(&context, word, m, n)?;
-                Ok(Shown { masks, ..shown(zero_column_mask::layout(), problems) })
-            }
-        }
+        Ok(if judged.problems.is_empty() { Outcome::Clean } else { Outcome::Findings })
     }
 }
 
-/// A word with everything that is to be said about it.
-pub(crate) struct Shown {
-    pub(crate) layout: &'static Layout,
-    pub(crate) word: u64,
-    pub(crate) problems: Vec<Problem>,
-    pub(crate) masks: Option<Vec<Vec<bool>>>,
+/// Writes the word for programs.
+pub(crate) fn write_json(judged: &Judged, descriptor: Descriptor, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &judged.document(descriptor.into()))?;
+    writeln!(out)
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    descriptor: Descriptor,
-    word: String,
-    table: &'a str,
-    valid: bool,
-    fields: Vec<FieldValue<'a>>,
-    problems: &'a [Problem],
-    /// Each sub-mask with its lowest column last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    masks: Option<Vec<String>>,
-}
+/// Writes the word for people.
+struct ForPeople<'a>(&'a Judged);
 
-impl Shown {
-    /// The word with all of its digits.
-    pub(crate) fn hexadecimal(&self) -> String {
-        format!("{:#0digits$x}", self.word, digits = self.layout.width as usize / 4 + 2)
-    }
-
-    pub(crate) fn write_json(&self, descriptor: Descriptor, out: &mut dyn Write) -> io::Result<()> {
-        let document = Document {
-            schema: 1,
-            descriptor,
-            word: self.hexadecimal(),
-            table: self.layout.table,
-            valid: self.problems.is_empty(),
-            fields: self.layout.values(self.word),
-            problems: &self.problems,
-            masks: self.masks.as_ref().map(|masks| masks.iter().map(|mask| binary(mask)).collect()),
-        };
-        serde_json::to_writer_pretty(&mut *out, &document)?;
-        writeln!(out)
-    }
-
-    fn write_human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let title = self.layout.title.trim_start_matches("the ");
-        writeln!(out, "{} as {title} ({})\n", self.hexadecimal(), self.layout.table)?;
-        for low in (0..self.layout.width as u8).step_by(32).rev() {
+impl ForPeople<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Judged { layout, problems, .. } = self.0;
+        let title = layout.title.trim_start_matches("the ");
+        writeln!(out, "{} as {title} ({})\n", self.0.hexadecimal(), layout.table)?;
+        for low in (0..self.0.layout.width as u8).step_by(32).rev() {
             self.write_picture(low, out)?;
         }
         self.write_table(out)?;
         writeln!(out)?;
-        match self.problems.len() {
+        match problems.len() {
             0 => writeln!(out, "valid")?,
             1 => writeln!(out, "1 problem:")?,
             count => writeln!(out, "{count} problems:")?,
         }
-        for problem in &self.problems {
+        for problem in problems {
             writeln!(out, "  {problem} ({})", problem.reference)?;
         }
-        self.write_masks(out)
+        write_masks(self.0, out)
     }
 
     /// The bits from `low` to `low + 31`, three columns each, with the names of their fields below.
@@ -181,7 +119,7 @@ impl Shown {
         }
         writeln!(out)?;
         for bit in bits() {
-            write!(out, "{} {}", if starting(bit).is_some() { '|' } else { ' ' }, self.word >> bit & 1)?;
+            write!(out, "{} {}", if starting(bit).is_some() { '|' } else { ' ' }, self.0.word >> bit & 1)?;
         }
         writeln!(out, " |")?;
         for (part, field) in bits().filter_map(starting) {
@@ -191,16 +129,16 @@ impl Shown {
     }
 
     fn parts(&self) -> impl Iterator<Item = (Bits, &'static Field)> {
-        let fields = &self.layout.fields;
+        let fields = &self.0.layout.fields;
         fields.iter().flat_map(|field| field.bits.iter().map(move |&bits| (bits, field)))
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {:<7} {:<16} {:<12} meaning", "bits", "field", "value")?;
-        for value in self.layout.values(self.word) {
+        for value in self.0.layout.values(self.0.word) {
             let field = value.field;
             let bits: Vec<String> = field.bits.iter().rev().map(ToString::to_string).collect();
-            let wrong = self.problems.iter().any(|problem| problem.field == field);
+            let wrong = self.0.problems.iter().any(|problem| problem.field == field);
             writeln!(
                 out,
                 "{} {:<7} {:<16} {:<12} {}",
@@ -213,21 +151,17 @@ impl Shown {
         }
         Ok(())
     }
-
-    /// The masks as the ISA writes them, the lowest column rightmost, 64 columns to a line.
-    pub(crate) fn write_masks(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut first = 0;
-        for (index, mask) in self.masks.iter().flatten().enumerate() {
-            for part in mask.chunks(64) {
-                let last = (first + part.len()).saturating_sub(1);
-                writeln!(out, "mask{index} columns {last:>3} to {first:>3}: 0b{}", binary(part))?;
-                first += part.len();
-            }
-        }
-        Ok(())
-    }
 }
 
-fn binary(mask: &[bool]) -> String {
-    mask.iter().rev().map(|&zeroed| if zeroed { '1' } else { '0' }).collect()
+/// The masks as the ISA writes them, the lowest column rightmost, 64 columns to a line.
+pub(crate) fn write_masks(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
+    let mut first = 0;
+    for (index, mask) in judged.masks.iter().flatten().enumerate() {
+        for part in mask.chunks(64) {
+            let last = (first + part.len()).saturating_sub(1);
+            writeln!(out, "mask{index} columns {last:>3} to {first:>3}: 0b{}", binary(part))?;
+            first += part.len();
+        }
+    }
+    Ok(())
 }

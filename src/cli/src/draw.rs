@@ -5,14 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use ptx_draw::opcode::Words;
-use ptx_draw::{DrawError, Picture, svg, text};
+use ptx_draw::{svg, text};
+use ptx_workbench::Drawn;
 
-use crate::expression::Expression;
+use crate::words::no_picture;
 use crate::{Outcome, output_error, simulate, use_color};
 
 mod files;
-mod layouts;
 
 /// Draw descriptors, layouts, kernels and runs.
 #[derive(Debug, clap::Args)]
@@ -88,33 +87,6 @@ pub(crate) enum Format {
 const WHATS: [&str; 10] =
     ["smem", "idesc", "zero-mask", "mma", "ld", "st", "cp", "tmem", "barriers", "timeline"];
 
-/// A picture, and whether something is wrong with what it shows.
-struct Drawn {
-    picture: Picture,
-    is_wrong: bool,
-}
-
-impl From<Picture> for Drawn {
-    fn from(picture: Picture) -> Self {
-        Self { picture, is_wrong: false }
-    }
-}
-
-/// What was asked for cannot be drawn.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{message}")]
-struct NoPicture {
-    message: String,
-    #[help]
-    help: Option<String>,
-}
-
-impl From<DrawError> for NoPicture {
-    fn from(DrawError { message, help }: DrawError) -> Self {
-        Self { message, help }
-    }
-}
-
 /// The picture cannot be written.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("cannot write `{path}`")]
@@ -122,10 +94,6 @@ struct Unwritable {
     path: String,
     #[source]
     error: io::Error,
-}
-
-fn no_picture(error: DrawError) -> miette::Report {
-    NoPicture::from(error).into()
 }
 
 impl Draw {
@@ -161,34 +129,12 @@ impl Draw {
         let options = [("kind", &self.kind), ("type", &self.element), ("major", &self.major)];
         let options =
             options.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?)));
-        let is_statement = Words::is_statement(&self.what);
-        let first = is_statement.then(|| self.what.clone());
-        let words: Vec<String> = first.into_iter().chain(self.words.iter().cloned()).chain(options).collect();
-        let mut expression = Expression::parse(&words, true).map_err(|error| *error)?;
-        if is_statement {
-            return layouts::statement(&mut expression);
-        }
+        let words: Vec<String> = self.words.iter().cloned().chain(options).collect();
         match self.what.as_str() {
-            "smem" => layouts::smem(&mut expression),
-            "idesc" => layouts::idesc(&mut expression),
-            "zero-mask" => layouts::zero_mask(&mut expression),
-            "mma" => layouts::multiply(&mut expression),
-            "ld" => layouts::moved(&mut expression, false),
-            "st" => layouts::moved(&mut expression, true),
-            "cp" => layouts::copied(&mut expression),
-            what => {
-                let expression = Expression::parse(&[what.to_owned()], true).map_err(|error| *error)?;
-                let Some(word) = expression.bare().first() else {
-                    return Err(no_picture(nothing()));
-                };
-                Err((*expression.refuse(word, &format!("there is no picture of `{what}`"), &WHATS)).into())
+            what if WHATS.contains(&what) || ptx_draw::opcode::Words::is_statement(what) => {
+                ptx_workbench::draw(what, &words).map_err(no_picture)
             }
+            what => Err(no_picture(ptx_workbench::unknown(what, &WHATS))),
         }
     }
-}
-
-#[cold]
-fn nothing() -> DrawError {
-    let words: Vec<String> = WHATS.iter().map(|what| format!("`{what}`")).collect();
-    DrawError::helped("nothing to draw is named", format!("there are {}", words.join(", ")))
 }

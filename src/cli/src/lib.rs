@@ -23,7 +23,6 @@ mod decode;
 mod draw;
 mod encode;
 mod explain;
-mod expression;
 mod files;
 mod format;
 mod init;
@@ -35,6 +34,7 @@ mod patch;
 mod repair;
 mod settings;
 mod simulate;
+mod words;
 
 /// Checks PTX for the tcgen05 instructions of Blackwell GPUs.
 #[derive(Debug, Parser)]

@@ -7,9 +7,11 @@ use ptx_check::source::Source;
 use ptx_depict::{kernel, run};
 use ptx_draw::{DrawError, barriers, timeline, tmem};
 use ptx_simulation::record::Record;
+use ptx_workbench::Drawn;
 
-use super::{Draw, Drawn, no_picture};
+use super::Draw;
 use crate::simulate;
+use crate::words::no_picture;
 
 impl Draw {
     pub(super) fn draw_file(&self) -> miette::Result<Drawn> {

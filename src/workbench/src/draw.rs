@@ -1,27 +1,124 @@
 //! Pictures of descriptors and of instructions, from words.
 
-use miette::Report;
-use ptx_check::descriptor::idesc_check::{self, Facts};
-use ptx_check::descriptor::shared_memory::{self, Matrix};
-use ptx_check::descriptor::{Known, instruction, zero_column_mask};
-use ptx_check::isa::element_types::ElementType;
-use ptx_check::isa::vocabulary::{CtaGroup, Kind, Operation, Qualifier, Slot};
+use std::fmt;
+
+use ptx_descriptor::idesc_check::{self, Facts};
+use ptx_descriptor::shared_memory::{self, Matrix};
+use ptx_descriptor::{Known, instruction, zero_column_mask};
 use ptx_draw::mma::{Multiply, Shown};
 use ptx_draw::opcode::{MultiplyWords, Words};
 use ptx_draw::smem::{Access, Operand};
 use ptx_draw::window::{Numbers, Window};
-use ptx_draw::{DrawError, copies, mma, registers, smem as operands, words};
+use ptx_draw::{DrawError, Picture, copies, mma, registers, smem as operands, words};
+use ptx_isa::element_types::ElementType;
+use ptx_isa::vocabulary::{CtaGroup, Kind, Operation, Qualifier, Slot};
 use strum::IntoEnumIterator;
 
-use super::{Drawn, no_picture};
-use crate::encode;
-use crate::expression::{self, Expression, ExpressionError};
+use crate::encode::sub_masks;
+use crate::expression::{Expression, ExpressionError, Result, number, word_error};
 
-type Result<T> = std::result::Result<T, Box<ExpressionError>>;
+/// What words draw; pictures of files need more.
+pub const WHATS: [&str; 7] = ["smem", "idesc", "zero-mask", "mma", "ld", "st", "cp"];
+
+/// A picture, and whether something is wrong with what it shows.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The picture.
+    pub picture: Picture,
+    /// Whether something is wrong with what it shows.
+    pub is_wrong: bool,
+}
+
+impl From<Picture> for Drawn {
+    fn from(picture: Picture) -> Self {
+        Self { picture, is_wrong: false }
+    }
+}
+
+/// What was asked for cannot be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoPicture {
+    /// A word makes no sense.
+    Word(ExpressionError),
+    /// The words make sense, but there is nothing to draw.
+    Nothing(DrawError),
+}
+
+impl From<ExpressionError> for NoPicture {
+    fn from(error: ExpressionError) -> Self {
+        Self::Word(error)
+    }
+}
+
+impl From<DrawError> for NoPicture {
+    fn from(error: DrawError) -> Self {
+        Self::Nothing(error)
+    }
+}
+
+impl fmt::Display for NoPicture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(error) => error.fmt(f),
+            Self::Nothing(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NoPicture {}
+
+type Drawing<T> = std::result::Result<T, NoPicture>;
+
+/// The picture that words ask for: one of [`WHATS`] or a statement of PTX, and what else is known.
+///
+/// ```
+/// use ptx_workbench::draw;
+///
+/// let drawn = draw("ld", &["16x256b".to_owned(), "x4".to_owned()])?;
+/// assert_eq!(drawn.picture.title, "tcgen05.ld.16x256b.x4: which register of which thread is which cell");
+/// assert!(draw("ld", &["16x256b".to_owned(), "x3".to_owned()]).is_err());
+/// # Ok::<(), ptx_workbench::NoPicture>(())
+/// ```
+///
+/// # Errors
+/// When a word makes no sense, or there is nothing to draw.
+pub fn draw(what: &str, words: &[String]) -> Drawing<Drawn> {
+    let is_statement = Words::is_statement(what);
+    let first = is_statement.then(|| what.to_owned());
+    let all: Vec<String> = first.into_iter().chain(words.iter().cloned()).collect();
+    let mut expression = Expression::parse(&all, true)?;
+    if is_statement {
+        return statement(&mut expression);
+    }
+    match what {
+        "smem" => smem(&mut expression),
+        "idesc" => idesc(&mut expression),
+        "zero-mask" => zero_mask(&mut expression),
+        "mma" => multiply(&mut expression),
+        "ld" => moved(&mut expression, false),
+        "st" => moved(&mut expression, true),
+        "cp" => copied(&mut expression),
+        _ => Err(unknown(what, &WHATS)),
+    }
+}
+
+/// The complaint about a word that is none of `whats`.
+pub fn unknown(what: &str, whats: &[&str]) -> NoPicture {
+    let expression = match Expression::parse(&[what.to_owned()], true) {
+        Ok(expression) => expression,
+        Err(error) => return error.into(),
+    };
+    let Some(word) = expression.bare().first() else {
+        let words: Vec<String> = whats.iter().map(|what| format!("`{what}`")).collect();
+        return DrawError::helped("nothing to draw is named", format!("there are {}", words.join(", ")))
+            .into();
+    };
+    expression.refuse(word, &format!("there is no picture of `{what}`"), whats).into()
+}
 
 /// Whatever instruction a statement is.
-pub(super) fn statement(expression: &mut Expression) -> miette::Result<Drawn> {
-    let words = Words::of_statement(&statement_of(expression)).map_err(no_picture)?;
+fn statement(expression: &mut Expression) -> Drawing<Drawn> {
+    let words = Words::of_statement(&statement_of(expression))?;
     match words.operation {
         Operation::Ld | Operation::LdRed => moved(expression, false),
         Operation::St => moved(expression, true),
@@ -29,7 +126,7 @@ pub(super) fn statement(expression: &mut Expression) -> miette::Result<Drawn> {
         Operation::Mma | Operation::MmaWs => multiply(expression),
         other => {
             let message = format!("there is no picture of `tcgen05.{other}`");
-            Err(no_picture(DrawError::helped(message, "`ld`, `st`, `cp` and `mma` have one")))
+            Err(NoPicture::from(DrawError::helped(message, "`ld`, `st`, `cp` and `mma` have one")))
         }
     }
 }
@@ -41,10 +138,10 @@ fn statement_of(expression: &Expression) -> String {
 }
 
 /// The words of an instruction, whether they stand in an opcode or alone.
-fn opcode(expression: &Expression, operation: Operation, slots: &[Slot]) -> miette::Result<Words> {
+fn opcode(expression: &Expression, operation: Operation, slots: &[Slot]) -> Drawing<Words> {
     let statement = statement_of(expression);
     if !statement.is_empty() {
-        return Words::of_statement(&statement).map_err(no_picture);
+        return Ok(Words::of_statement(&statement)?);
     }
     // Bare words can be pointed at.
     let expected: Vec<&str> =
@@ -53,16 +150,11 @@ fn opcode(expression: &Expression, operation: Operation, slots: &[Slot]) -> miet
         let mut parts = word.value.split('.').filter(|part| !part.is_empty());
         if !parts.all(|part| expected.contains(&part)) {
             let message = format!("`{}` is no word of `tcgen05.{operation}`", word.value);
-            return Err(report(expression.refuse(word, &message, &expected)));
+            return Err(expression.refuse(word, &message, &expected).into());
         }
     }
     let bare: Vec<&str> = expression.bare().iter().map(|word| word.value.as_str()).collect();
-    Words::new(operation, bare.into_iter()).map_err(no_picture)
-}
-
-#[allow(clippy::boxed_local, reason = "mistakes in expressions come in boxes")]
-fn report(error: Box<ExpressionError>) -> Report {
-    (*error).into()
+    Ok(Words::new(operation, bare.into_iter())?)
 }
 
 /// The only bare word, a number of so many bits.
@@ -74,18 +166,18 @@ fn word(expression: &Expression, width: u32) -> Result<u64> {
             return Err(expression.refuse(second, "one word is drawn at a time", &["NAME=VALUE"]));
         }
     };
-    let word = expression::number(text).filter(|word| word >> (width - 1) <= 1);
-    word.ok_or_else(|| expression::word_error(text, width))
+    let word = number(text).filter(|word| word >> (width - 1) <= 1);
+    word.ok_or_else(|| word_error(text, width))
 }
 
-pub(super) fn smem(expression: &mut Expression) -> miette::Result<Drawn> {
-    let operand = operand(expression).map_err(report)?;
+fn smem(expression: &mut Expression) -> Drawing<Drawn> {
+    let operand = operand(expression)?;
     let layout = shared_memory::layout(operand.features.wide_addresses);
     let problems = shared_memory::check(&Matrix::any(operand.features), operand.word.into());
     match operands::picture(&operand) {
         Ok(picture) => Ok(Drawn { picture, is_wrong: !problems.is_empty() }),
         // A word that says no place has fields all the same.
-        Err(error) if problems.is_empty() => Err(no_picture(error)),
+        Err(error) if problems.is_empty() => Err(NoPicture::from(error)),
         Err(error) => {
             let mut picture = words::picture(layout, operand.word, &problems);
             picture.notes.push(format!("Where the matrix lies is not drawn: {error}."));
@@ -123,35 +215,29 @@ const fn kind_of(element: ElementType) -> Kind {
     }
 }
 
-pub(super) fn idesc(expression: &mut Expression) -> miette::Result<Drawn> {
-    let mut draw = || {
-        let word = word(expression, 32)?;
-        let kind = expression.kind()?;
-        let multiply = expression.multiply(kind)?;
-        let known = ["kind", "ws", "cta-group", "sp", "ashift", "scale-vec", "target", "version"];
-        expression.finish("the multiply", &known)?;
-        let bits: Known = (word as u32).into();
-        let format = instruction::Format::of(kind, multiply.features.generation, bits);
-        let problems = idesc_check::check(&multiply, bits);
-        let picture = words::picture(format.layout(), word, &problems);
-        Ok(Drawn { picture, is_wrong: !problems.is_empty() })
-    };
-    draw().map_err(report)
+fn idesc(expression: &mut Expression) -> Drawing<Drawn> {
+    let word = word(expression, 32)?;
+    let kind = expression.kind()?;
+    let multiply = expression.multiply(kind)?;
+    let known = ["kind", "ws", "cta-group", "sp", "ashift", "scale-vec", "target", "version"];
+    expression.finish("the multiply", &known)?;
+    let bits: Known = (word as u32).into();
+    let format = instruction::Format::of(kind, multiply.features.generation, bits);
+    let problems = idesc_check::check(&multiply, bits);
+    let picture = words::picture(format.layout(), word, &problems);
+    Ok(Drawn { picture, is_wrong: !problems.is_empty() })
 }
 
-pub(super) fn zero_mask(expression: &mut Expression) -> miette::Result<Drawn> {
-    let mut draw = || {
-        let word = word(expression, 64)?;
-        let (m, n) = (expression.size("m")?, expression.size("n")?);
-        expression.finish("the mask", &["m", "n"])?;
-        let problems = zero_column_mask::check(m, word.into());
-        let mut picture = words::picture(zero_column_mask::layout(), word, &problems);
-        if let Some(masks) = encode::sub_masks(expression, word, m, n)? {
-            picture = words::with_zero_columns(picture, &masks);
-        }
-        Ok(Drawn { picture, is_wrong: !problems.is_empty() })
-    };
-    draw().map_err(report)
+fn zero_mask(expression: &mut Expression) -> Drawing<Drawn> {
+    let word = word(expression, 64)?;
+    let (m, n) = (expression.size("m")?, expression.size("n")?);
+    expression.finish("the mask", &["m", "n"])?;
+    let problems = zero_column_mask::check(m, word.into());
+    let mut picture = words::picture(zero_column_mask::layout(), word, &problems);
+    if let Some(masks) = sub_masks(expression, word, m, n)? {
+        picture = words::with_zero_columns(picture, &masks);
+    }
+    Ok(Drawn { picture, is_wrong: !problems.is_empty() })
 }
 
 /// `lanes=` and `columns=`
@@ -161,26 +247,26 @@ fn window(expression: &mut Expression) -> Result<Window> {
     Ok(Window { lanes: lanes.map(|it| it.0), columns: columns.map(|it| it.0) })
 }
 
-pub(super) fn moved(expression: &mut Expression, store: bool) -> miette::Result<Drawn> {
+fn moved(expression: &mut Expression, store: bool) -> Drawing<Drawn> {
     let (operation, packing) =
         if store { (Operation::St, Slot::Unpack) } else { (Operation::Ld, Slot::Pack) };
     let words = opcode(expression, operation, &[Slot::LdShape, Slot::Num, packing])?;
     let (split, window) =
         known(expression, |it| Ok((it.size("split")?, window(it)?)), &["split", "lanes", "columns"])?;
-    let moved = words.moved(split).map_err(no_picture)?;
+    let moved = words.moved(split)?;
     if moved.store != store {
         let (wanted, other) = if store { ("st", "ld") } else { ("ld", "st") };
-        return Err(no_picture(DrawError::new(format!("`tcgen05.{other}` is not `{wanted}`"))));
+        return Err(NoPicture::from(DrawError::new(format!("`tcgen05.{other}` is not `{wanted}`"))));
     }
-    Ok(registers::picture(&moved, &window).map_err(no_picture)?.into())
+    Ok(registers::picture(&moved, &window)?.into())
 }
 
-pub(super) fn copied(expression: &mut Expression) -> miette::Result<Drawn> {
+fn copied(expression: &mut Expression) -> Drawing<Drawn> {
     let slots = [Slot::CpShape, Slot::WarpMulticast, Slot::DstFormat, Slot::SrcFormat, Slot::CtaGroup];
     let words = opcode(expression, Operation::Cp, &slots)?;
     let window = known(expression, window, &["lanes", "columns"])?;
-    let copied = words.copied().map_err(no_picture)?;
-    Ok(copies::picture(&copied, &window).map_err(no_picture)?.into())
+    let copied = words.copied()?;
+    Ok(copies::picture(&copied, &window)?.into())
 }
 
 /// Reads what is known, and refuses everything else.
@@ -188,17 +274,17 @@ fn known<T>(
     expression: &mut Expression,
     read: impl FnOnce(&mut Expression) -> Result<T>,
     names: &[&str],
-) -> miette::Result<T> {
-    let read = read(expression).map_err(report)?;
-    expression.finish("the picture", names).map_err(report)?;
+) -> Drawing<T> {
+    let read = read(expression)?;
+    expression.finish("the picture", names)?;
     Ok(read)
 }
 
-pub(super) fn multiply(expression: &mut Expression) -> miette::Result<Drawn> {
+fn multiply(expression: &mut Expression) -> Drawing<Drawn> {
     let slots = [Slot::Kind, Slot::CtaGroup, Slot::Sparse, Slot::BlockScale, Slot::ScaleVectorSize];
-    let words = opcode(expression, Operation::Mma, &slots)?.multiply().map_err(no_picture)?;
-    let (multiply, shown, window) = asked(expression, words).map_err(report)?;
-    Ok(mma::picture(&multiply, shown, &window).map_err(no_picture)?.into())
+    let words = opcode(expression, Operation::Mma, &slots)?.multiply()?;
+    let (multiply, shown, window) = asked(expression, words)?;
+    Ok(mma::picture(&multiply, shown, &window)?.into())
 }
 
 fn asked(expression: &mut Expression, words: MultiplyWords) -> Result<(Multiply, Option<Shown>, Window)> {

@@ -6,14 +6,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use miette::{LabeledSpan, NamedSource, SourceSpan};
-use ptx_check::descriptor::field::quoted;
-use ptx_check::descriptor::idesc_check::Multiply;
-use ptx_check::descriptor::{EncodeError, Features, Field, Layout, Problem, Value, Values};
-use ptx_check::isa::targets::{PtxVersion, Target};
-use ptx_check::isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
-use ptx_check::source::{Span, Spanned};
+use ptx_descriptor::field::quoted;
+use ptx_descriptor::idesc_check::Multiply;
+use ptx_descriptor::{EncodeError, Features, Field, Layout, Problem, Value, Values};
+use ptx_isa::targets::{PtxVersion, Target};
+use ptx_isa::vocabulary::{CtaGroup, Kind, ScaleVectorSize};
+use ptx_text::source::{Span, Spanned};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use strum::IntoEnumIterator;
 
 /// The text and its words.
@@ -33,19 +33,37 @@ struct Assignment {
 }
 
 /// Something in the expression makes no sense.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{message}")]
-pub(crate) struct ExpressionError {
-    message: String,
-    #[source_code]
-    source_code: NamedSource<String>,
-    #[label(collection)]
-    labels: Vec<LabeledSpan>,
-    #[help]
-    help: Option<String>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExpressionError {
+    /// What is wrong, as a sentence without its full stop.
+    pub message: String,
+    /// The words, joined with blanks, and a blank.
+    pub text: String,
+    /// Places in the text, and what is wrong there.
+    pub labels: Vec<Label>,
+    /// What can be written instead.
+    pub help: Option<String>,
 }
 
-type Result<T> = std::result::Result<T, Box<ExpressionError>>;
+/// A place in an expression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Label {
+    /// Bytes of the text.
+    pub span: Span,
+    /// What is wrong there.
+    pub text: String,
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+/// What most words come to.
+pub(crate) type Result<T> = std::result::Result<T, ExpressionError>;
 
 impl Expression {
     /// The expression that the words of the command line make; bare words only if `bare` says so.
@@ -92,14 +110,14 @@ impl Expression {
         span: Span,
         text: impl Into<String>,
         help: Option<String>,
-    ) -> Box<ExpressionError> {
-        Box::new(ExpressionError {
+    ) -> ExpressionError {
+        ExpressionError {
             message: message.into(),
             // The blank is what `end` points at.
-            source_code: NamedSource::new("expression", format!("{} ", self.text)),
+            text: format!("{} ", self.text),
             labels: vec![label(span, text)],
             help,
-        })
+        }
     }
 
     /// Behind the text, where something could be added.
@@ -203,12 +221,7 @@ impl Expression {
     }
 
     /// A complaint about a bare word.
-    pub(crate) fn refuse(
-        &self,
-        word: &Spanned<String>,
-        message: &str,
-        expected: &[&str],
-    ) -> Box<ExpressionError> {
+    pub(crate) fn refuse(&self, word: &Spanned<String>, message: &str, expected: &[&str]) -> ExpressionError {
         let label = format!("expected {}", quoted(expected));
         self.error(message, word.span, label, suggest(&word.value, expected))
     }
@@ -219,7 +232,7 @@ impl Expression {
         name: &str,
         message: impl Into<String>,
         text: impl Into<String>,
-    ) -> Box<ExpressionError> {
+    ) -> ExpressionError {
         self.error(message, self.place(name), text, None)
     }
 
@@ -237,7 +250,7 @@ impl Expression {
         Err(self.unknown(&assignment.name, what, known))
     }
 
-    fn unknown(&self, name: &Spanned<String>, what: &str, known: &[&str]) -> Box<ExpressionError> {
+    fn unknown(&self, name: &Spanned<String>, what: &str, known: &[&str]) -> ExpressionError {
         let help = suggest(&name.value, known).unwrap_or_else(|| format!("there are {}", quoted(known)));
         let message = format!("{what} has no field `{}`", name.value);
         self.error(message, name.span, "no such field", Some(help))
@@ -289,7 +302,7 @@ impl Expression {
         error: &EncodeError,
         value: &Spanned<String>,
         expected: &dyn Fn(&Field) -> String,
-    ) -> Box<ExpressionError> {
+    ) -> ExpressionError {
         let (field, help) = match error {
             EncodeError::NotAllowed { field, table, .. }
             | EncodeError::OutOfRange { field, table, .. }
@@ -337,9 +350,8 @@ fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
     Kind::iter().map(|kind| (<&str>::from(kind).trim_start_matches("kind::"), kind))
 }
 
-fn label(span: Span, text: impl Into<String>) -> LabeledSpan {
-    let span = SourceSpan::new((span.start as usize).into(), span.len() as usize);
-    LabeledSpan::new_with_span(Some(text.into()), span)
+fn label(span: Span, text: impl Into<String>) -> Label {
+    Label { span, text: text.into() }
 }
 
 /// Names are names even where they look like numbers, as `96` among the values of K.
@@ -383,7 +395,7 @@ fn suggest(wanted: &str, known: &[&str]) -> Option<String> {
 }
 
 /// A word of the command line that should be a number is none, or too large.
-pub(crate) fn word_error(text: &str, width: u32) -> Box<ExpressionError> {
+pub(crate) fn word_error(text: &str, width: u32) -> ExpressionError {
     let expression = Expression { text: text.to_owned(), assignments: Vec::new(), bare: Vec::new() };
     let span = Span::new(0, text.len() as u32);
     let help = Some(String::from("write it like `0x08400490`"));

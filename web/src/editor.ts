@@ -1,0 +1,318 @@
+// The editor: CodeMirror, with the language server behind it.
+
+import { cpp } from "@codemirror/lang-cpp";
+import { python } from "@codemirror/lang-python";
+import { formatDocument, formatKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPClient, renameKeymap, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
+import { type Diagnostic as Mark, lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, keymap, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import { basicSetup } from "codemirror";
+import DOMPurify from "dompurify";
+
+import type { CodeAction, Diagnostic, Position, Range } from "./messages.ts";
+import type { Checker } from "./workers.ts";
+
+/** What a text can be. The end of its name tells the checker. */
+export const LANGUAGES = {
+  ptx: { title: "PTX", file: "kernel.ptx" },
+  cuda: { title: "CUDA C++", file: "kernel.cu" },
+  python: { title: "Python", file: "kernel.py" },
+} as const;
+
+export type Language = keyof typeof LANGUAGES;
+
+/** Longer texts are not checked here, in code units: the page has to answer, and a phone has little memory. */
+export const LONGEST = 16 * 1024 * 1024;
+
+/** Who is told of what. */
+export interface Listeners {
+  changed(): void;
+  found(diagnostics: Diagnostic[]): void;
+  checked(milliseconds: number): void;
+  tooLong(): void;
+  clicked(at: Position): void;
+}
+
+const SEVERITIES = { 1: "error", 2: "warning", 3: "info", 4: "hint" } as const;
+
+/** A place of the protocol in a text, which may have become shorter since. */
+export function offset(doc: Text, { line, character }: Position): number {
+  if (line >= doc.lines) return doc.length;
+  const { from, to } = doc.line(line + 1);
+  return Math.min(from + character, to);
+}
+
+const setLines = StateEffect.define<number[]>();
+
+/** Lines that something else on the page is about. */
+const shownLines = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(lines, transaction) {
+    lines = lines.map(transaction.changes);
+    for (const effect of transaction.effects) {
+      if (!effect.is(setLines)) continue;
+      const { doc } = transaction.state;
+      const builder = new RangeSetBuilder<Decoration>();
+      for (const line of [...new Set(effect.value)].sort((one, other) => one - other)) {
+        if (line < 1 || line > doc.lines) continue;
+        const { from } = doc.line(line);
+        builder.add(from, from, Decoration.line({ class: "cm-shown" }));
+      }
+      lines = builder.finish();
+    }
+    return lines;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** Colours words as the server says what they are, those in view. */
+function semanticTokens(client: LSPClient, uri: () => string) {
+  return ViewPlugin.fromClass(
+    class {
+      decorations: DecorationSet = Decoration.none;
+      private asked = 0;
+      private due: ReturnType<typeof setTimeout> | undefined;
+
+      constructor(private readonly view: EditorView) {
+        this.askSoon(0);
+      }
+
+      update(update: ViewUpdate): void {
+        if (update.docChanged) this.decorations = this.decorations.map(update.changes);
+        if (update.docChanged || update.viewportChanged) this.askSoon(30);
+      }
+
+      destroy(): void {
+        clearTimeout(this.due);
+        this.asked += 1;
+      }
+
+      private askSoon(milliseconds: number): void {
+        clearTimeout(this.due);
+        this.due = setTimeout(() => void this.ask(), milliseconds);
+      }
+
+      private async ask(): Promise<void> {
+        const asked = (this.asked += 1);
+        await client.initializing;
+        const { doc } = this.view.state;
+        client.sync();
+        const { from, to } = this.view.viewport;
+        const [first, last] = [doc.lineAt(from).number - 1, doc.lineAt(to).number];
+        const range: Range = { start: { line: first, character: 0 }, end: { line: last, character: 0 } };
+        type Tokens = { data: number[] } | null;
+        const params = { textDocument: { uri: uri() }, range };
+        const tokens = await client
+          .request<typeof params, Tokens>("textDocument/semanticTokens/range", params)
+          .catch(() => null);
+        if (asked !== this.asked || doc !== this.view.state.doc || !tokens) return;
+        const legend = client.serverCapabilities?.semanticTokensProvider?.legend.tokenTypes ?? [];
+        const builder = new RangeSetBuilder<Decoration>();
+        let [line, character] = [0, 0];
+        for (let at = 0; at + 4 < tokens.data.length; at += 5) {
+          const [lines, characters, length, type] = tokens.data.slice(at, at + 4) as [number, number, number, number];
+          line += lines;
+          character = lines > 0 ? characters : character + characters;
+          const start = offset(doc, { line, character });
+          const end = Math.min(start + length, doc.length);
+          if (start < end) builder.add(start, end, Decoration.mark({ class: `cm-t-${legend[type] ?? "other"}` }));
+        }
+        this.decorations = builder.finish();
+        this.view.dispatch({});
+      }
+    },
+    { decorations: (plugin) => plugin.decorations },
+  );
+}
+
+const hostLanguages: Record<Language, () => Extension> = { ptx: () => [], cuda: cpp, python };
+
+export class Editor {
+  readonly view: EditorView;
+  language: Language = "ptx";
+  private readonly client: LSPClient;
+  private readonly server = new Compartment();
+  private diagnostics: Diagnostic[] = [];
+  private opened = 0;
+  private isTooLong = false;
+  private syncing: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parent: HTMLElement, private readonly checker: Checker, private readonly listeners: Listeners) {
+    this.client = new LSPClient({
+      timeout: 20_000,
+      sanitizeHTML: (html) => DOMPurify.sanitize(html),
+      extensions: [hoverTooltips(), serverCompletion(), signatureHelp(), keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap])],
+      notificationHandlers: {
+        "textDocument/publishDiagnostics": (_, params) => {
+          if (params.uri === this.uri) this.show(params.diagnostics);
+          return true;
+        },
+        "ptx-tc/checked": (_, params) => {
+          if (params.uri === this.uri) listeners.checked(params.milliseconds);
+          return true;
+        },
+      },
+    }).connect(checker.transport);
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({
+        extensions: [
+          basicSetup,
+          keymap.of([{ key: "F8", run: nextDiagnostic }]),
+          lintGutter(),
+          shownLines,
+          EditorView.contentAttributes.of({ "aria-label": "Text to check", tabindex: "0" }),
+          EditorView.updateListener.of((update) => {
+            if (!update.docChanged) return;
+            listeners.changed();
+            // What the client sends by itself waits for half a second.
+            clearTimeout(this.syncing);
+            this.syncing = setTimeout(() => this.sync(), 20);
+          }),
+          EditorView.domEventHandlers({
+            click: (event, view) => {
+              const at = view.posAtCoords({ x: event.clientX, y: event.clientY });
+              if (at !== null) listeners.clicked(this.position(at));
+            },
+          }),
+          this.server.of([]),
+        ],
+      }),
+    });
+  }
+
+  /** The address of the text: another one for each that is opened. */
+  get uri(): string {
+    return `file:///${this.opened}/${LANGUAGES[this.language].file}`;
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  position(at: number): Position {
+    const line = this.view.state.doc.lineAt(at);
+    return { line: line.number - 1, character: at - line.from };
+  }
+
+  /** Shows another text. */
+  open(text: string, language: Language): void {
+    // The server closes the old text before it opens the new one.
+    this.view.dispatch({ effects: this.server.reconfigure([]) });
+    this.opened += 1;
+    this.language = language;
+    this.diagnostics = [];
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: 0 }, scrollIntoView: true });
+    this.connect();
+  }
+
+  /** Sends what was typed. */
+  private sync(): void {
+    const isTooLong = this.view.state.doc.length > LONGEST;
+    if (isTooLong === this.isTooLong) {
+      this.client.sync();
+      return;
+    }
+    // The server keeps no text that is too long; one that is no longer so is another one for it.
+    this.view.dispatch({ effects: this.server.reconfigure([]) });
+    this.opened += 1;
+    this.connect();
+  }
+
+  private connect(): void {
+    this.isTooLong = this.view.state.doc.length > LONGEST;
+    if (this.isTooLong) {
+      this.show([]);
+      this.listeners.tooLong();
+      return;
+    }
+    const tokens = semanticTokens(this.client, () => this.uri);
+    const extensions = [hostLanguages[this.language](), this.client.plugin(this.uri, this.language), tokens];
+    this.view.dispatch({ effects: this.server.reconfigure(extensions) });
+  }
+
+  /** Opens the text again: the worker behind the server is a new one. */
+  reconnect(): void {
+    this.view.dispatch({ effects: this.server.reconfigure([]) });
+    this.client.disconnect();
+    this.client.connect(this.checker.transport);
+    this.opened += 1;
+    this.connect();
+  }
+
+  private show(diagnostics: Diagnostic[]): void {
+    this.diagnostics = diagnostics;
+    const { doc } = this.view.state;
+    const marks = diagnostics.map((it): Mark => {
+      const from = offset(doc, it.range.start);
+      const to = Math.max(from, offset(doc, it.range.end));
+      return {
+        from,
+        to,
+        severity: SEVERITIES[it.severity ?? 1],
+        source: it.code ?? "ptx-tc",
+        message: it.message,
+        actions: [{ name: "Fix", apply: () => void this.fix(it) }].slice(it.code ? 0 : 1),
+      };
+    });
+    this.view.dispatch(setDiagnostics(this.view.state, marks));
+    this.listeners.found(diagnostics);
+  }
+
+  /** The repairs of a finding, or of all if none is named. */
+  async fixes(finding?: Diagnostic): Promise<CodeAction[]> {
+    this.client.sync();
+    const range = finding?.range ?? {
+      start: { line: 0, character: 0 },
+      end: this.position(this.view.state.doc.length),
+    };
+    const context = {
+      diagnostics: finding ? [finding] : this.diagnostics,
+      only: finding ? ["quickfix"] : ["source.fixAll.ptx-tc"],
+    };
+    const params = { textDocument: { uri: this.uri }, range, context };
+    return (await this.client.request<typeof params, CodeAction[] | null>("textDocument/codeAction", params)) ?? [];
+  }
+
+  /** Applies the first repair of a finding. */
+  async fix(finding?: Diagnostic): Promise<boolean> {
+    const { doc } = this.view.state;
+    const action = (await this.fixes(finding)).find((it) => it.edit?.changes);
+    if (!action || doc !== this.view.state.doc) return false;
+    this.apply(action);
+    return true;
+  }
+
+  apply(action: CodeAction): void {
+    const { doc } = this.view.state;
+    const edits = Object.values(action.edit?.changes ?? {}).flat();
+    const changes = edits.map(({ range, newText }) => ({
+      from: offset(doc, range.start),
+      to: offset(doc, range.end),
+      insert: newText,
+    }));
+    this.view.dispatch({ changes, userEvent: "input.fix" });
+  }
+
+  format(): void {
+    formatDocument(this.view);
+  }
+
+  /** Puts the cursor there, in view. */
+  reveal(range: Range): void {
+    const { doc } = this.view.state;
+    const [anchor, head] = [offset(doc, range.start), offset(doc, range.end)];
+    this.view.dispatch({ selection: { anchor, head }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
+    this.view.focus();
+  }
+
+  /** Marks lines, from 1, and brings the first into view if `follow` says so. */
+  mark(lines: number[], follow: boolean): void {
+    const effects: StateEffect<unknown>[] = [setLines.of(lines)];
+    const first = lines.find((line) => line >= 1 && line <= this.view.state.doc.lines);
+    if (follow && first) {
+      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(first).from, { y: "center" }));
+    }
+    this.view.dispatch({ effects });
+  }
+}

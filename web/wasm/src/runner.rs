@@ -1,0 +1,182 @@
+//! Runs of kernels.
+
+use ptx_check::Unit;
+use ptx_check::source::Source;
+use ptx_check::suppression::Suppressions;
+use ptx_depict::run::Told;
+use ptx_draw::timeline::Timeline;
+use ptx_draw::{barriers, svg, timeline};
+use ptx_render::Checked;
+use ptx_render::simulation::{self as render, Simulated, SimulatedFile};
+use ptx_simulation::launch::{Key, LaunchError, LaunchFile, Misfit};
+use ptx_simulation::{Kernel, KernelReport, Kernels, Schedule, Settings};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use wasm_bindgen::prelude::*;
+
+use crate::json;
+
+/// A module whose kernels can run.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Runner {
+    unit: Unit,
+}
+
+/// How a kernel runs.
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Options {
+    /// Warp instructions after which it ends.
+    budget: u64,
+    strict: bool,
+    /// Which of the random schedules; 0 is none of them.
+    seed: u64,
+    /// Whether what asynchronous operations do takes effect as late as it can.
+    late: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { budget: 2_000_000, strict: false, seed: 0, late: false }
+    }
+}
+
+/// What became of a run.
+#[derive(Serialize)]
+struct Ran<'a> {
+    /// The document of `simulate --format json`.
+    document: Box<RawValue>,
+    /// What the program shows people.
+    text: String,
+    /// The launch file that repeats the run that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<&'a str>,
+    /// What happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Timeline>,
+    /// Pictures of what happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline_svg: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barriers_svg: Option<String>,
+}
+
+#[wasm_bindgen]
+impl Runner {
+    /// Parses a module of PTX.
+    #[wasm_bindgen(constructor)]
+    pub fn new(name: &str, text: &str) -> Result<Runner, String> {
+        let source = Source::new(name, text).map_err(|error| error.to_string())?;
+        let unit = Unit::new(&source);
+        if let Some(error) = unit.syntax_errors.first() {
+            let at = source.position(error.span().start);
+            return Err(format!("line {} is no PTX: the findings say more", at.line));
+        }
+        if ptx_simulation::kernels(&unit).is_empty() {
+            return Err("the text has no kernel: an `.entry` is what runs".to_owned());
+        }
+        Ok(Self { unit })
+    }
+
+    /// A launch file for a kernel, to fill in.
+    pub fn template(&self, kernel: &str) -> Result<String, String> {
+        let all = Kernels::new(&self.unit);
+        Ok(kernel_of(&all, kernel)?.launch_template())
+    }
+
+    /// Runs a kernel as a launch file says, or under assumed launches if that is empty. Returns the JSON document of
+    /// the run.
+    pub fn run(&self, kernel: &str, launch: &str, options: &str) -> Result<String, String> {
+        let options: Options = serde_json::from_str(options).map_err(|error| error.to_string())?;
+        let settings = Settings {
+            schedule: match options {
+                Options { seed: 1.., .. } => Schedule::Random(options.seed),
+                Options { late: true, .. } => Schedule::Late,
+                _ => Schedule::Early,
+            },
+            strict: options.strict,
+            budget: options.budget,
+            records: true,
+            ..Settings::default()
+        };
+        let all = Kernels::new(&self.unit);
+        let kernel = kernel_of(&all, kernel)?;
+        let mut report = if launch.trim().is_empty() {
+            kernel.simulate_assumed(&LaunchFile::default(), &settings).map_err(refused)?
+        } else {
+            launched(&kernel, launch, &settings)?
+        };
+        let suppressions = Suppressions::new(&self.unit, None);
+        report.retain(|finding| !suppressions.silence(finding));
+        ptx_check::locate(&self.unit, &mut report.diagnostics);
+        Ok(self.told(&report))
+    }
+}
+
+impl Runner {
+    fn told(&self, report: &KernelReport) -> String {
+        let source = &self.unit.source;
+        let file = || SimulatedFile {
+            checked: Checked::new(source.clone(), ptx_check::Report::default()),
+            kernels: vec![Simulated::new(report.clone(), Vec::new(), 0.0)],
+        };
+        let mut document = Vec::new();
+        let mut text = Vec::new();
+        // A vector takes all that is written.
+        let _ = render::json(&[file()], &mut document);
+        let _ = render::human(&mut [file()], render::Look { most: 10, ..render::Look::default() }, &mut text);
+        let document = String::from_utf8(document).unwrap_or_default();
+        let record = report.record.as_ref();
+        let told = record.map(|record| Told { source, kernel: &report.kernel, record });
+        let timeline = told.map(|told| told.timeline());
+        let shown_by = report.shown_by.unwrap_or(1);
+        json(&Ran {
+            document: RawValue::from_string(document).unwrap_or_default(),
+            text: String::from_utf8_lossy(&text).into_owned(),
+            launch: shown_by.checked_sub(1).and_then(|at| report.tried.get(at)).map(|it| it.file.as_str()),
+            timeline_svg: timeline.as_ref().map(|it| svg::render(&timeline::picture(it))),
+            timeline,
+            barriers_svg: told
+                .map(|told| svg::render(&barriers::picture(&report.kernel, &told.barriers(), true))),
+        })
+    }
+}
+
+fn kernel_of<'u>(all: &Kernels<'u>, name: &str) -> Result<Kernel<'u>, String> {
+    all.kernel(name).ok_or_else(|| format!("the text has no kernel `{name}`"))
+}
+
+fn refused(LaunchError(why): LaunchError) -> String {
+    format!("the kernel cannot be launched like this: {why}")
+}
+
+/// Runs it as a launch file says.
+fn launched(kernel: &Kernel<'_>, text: &str, settings: &Settings) -> Result<KernelReport, String> {
+    let file: LaunchFile = toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+        format!("line {line} of the launch: {}", error.message())
+    })?;
+    let mut read = |name: &str| {
+        let why = "a page reads no files; fill the buffer, or use the command";
+        Err(LaunchError(format!("`{name}`: {why}")))
+    };
+    let launch = kernel.fitting_launch(&file, &mut read).map_err(misfit)?;
+    kernel.simulate_all(&launch, settings).map_err(refused)
+}
+
+/// What contradicts the kernel, and where that is in the launch file.
+fn misfit(Misfit { error, keys, help }: Misfit) -> String {
+    let mut place = String::new();
+    for key in &keys {
+        match key {
+            Key::Name(name) if place.is_empty() => place.push_str(name),
+            Key::Name(name) => place.push_str(&format!(".{name}")),
+            Key::Index(index) => place.push_str(&format!("[{index}]")),
+        }
+    }
+    let place = if place.is_empty() { String::new() } else { format!(" (`{place}`)") };
+    let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{}{place}{help}", refused(error))
+}
