@@ -126,6 +126,7 @@ export interface Ran {
   timeline?: Timeline;
   timeline_svg?: string;
   barriers_svg?: string;
+  tensor_memory_svg?: string;
 }
 
 /** What can be asked of the checker beside the protocol. All of it is text or JSON. */

@@ -175,6 +175,7 @@ export class RunPane {
       ...(findings.length > 0 ? [h("ol", { class: "findings" }, ...findings)] : []),
       ...(reasons.length > 0 ? [h("h3", {}, "Not judged further"), h("ul", { class: "reasons" }, ...reasons)] : []),
       ...(ran.timeline && ran.timeline_svg ? this.timeline(ran.timeline, ran.timeline_svg) : []),
+      ...(ran.tensor_memory_svg ? [details("Tensor Memory in the run", picture(ran.tensor_memory_svg, "Tensor Memory in the run"))] : []),
       ...(ran.barriers_svg ? [details("Barriers in the run", picture(ran.barriers_svg, "Barriers in the run"))] : []),
       ...(kernel.printed?.length ? [details("Printed", h("pre", { tabindex: 0 }, kernel.printed.map((it) => it.text).join("")))] : []),
       ...(kernel.assumed.length > 0

@@ -214,7 +214,7 @@ impl Flow<'_> {
             let from = self.facts.constants.at(&view, at, from);
             // Nothing is compared with what is not known.
             (from.mask & LOW != 0).then_some(())?;
-            let steps: Option<Vec<u64>> = self.in_rounds(at, by).iter().map(Place::number).collect();
+            let steps: Option<Vec<u64>> = self.in_rounds(at, by).values.iter().map(Place::number).collect();
             let steps = steps.filter(|steps| !steps.is_empty())?;
             let near = steps.into_iter().enumerate().filter(|(_, by)| *by < NEAR);
             Some((from, near.map(move |(round, by)| (round + 1, from.sum(Known::from(by))))))

@@ -26,22 +26,33 @@ const ROUNDS: u32 = 520;
 /// Values that are made of longer chains are not looked into.
 const DEEP: u32 = 24;
 
+/// What a register holds in the rounds of a loop.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    /// In the first, the second, and so on, as far as that is known.
+    pub values: Vec<Place>,
+    /// Whether there are certainly no more.
+    pub is_complete: bool,
+}
+
 impl Flow<'_> {
-    /// What a register certainly holds where an instruction reads it, in the first round of the loop that the
-    /// instruction is in, in the second, and so on, as far as that is known.
-    pub fn in_rounds(&self, at: u32, register: RegisterId) -> Vec<Place> {
-        let mut values = Vec::new();
-        let Some(rounds) = Loop::around(self, at) else { return values };
+    /// What a register certainly holds where an instruction reads it, in the rounds of the loop that the instruction is
+    /// in.
+    pub fn in_rounds(&self, at: u32, register: RegisterId) -> Rounds {
+        let mut found = Rounds::default();
+        let Rounds { values, is_complete } = &mut found;
+        let Some(rounds) = Loop::around(self, at) else { return found };
         let mut run =
             Run { flow: self, view: self.facts.view(self.unit), rounds, known: FxHashMap::default() };
         if !run.is_in_each_round(at) {
-            return values;
+            return found;
         }
         let is_behind_exit = run.rounds.is_behind_exit(self, at);
-        let Some(width) = Function::width(self.unit.symbols.register(register)) else { return values };
+        let Some(width) = Function::width(self.unit.symbols.register(register)) else { return found };
         for round in 0..ROUNDS {
             let goes_on = run.goes_on(round);
             if is_behind_exit && goes_on != Some(true) {
+                *is_complete = goes_on == Some(false);
                 break;
             }
             match run.register(at, register, round, 0) {
@@ -53,10 +64,11 @@ impl Flow<'_> {
                 None => break,
             }
             if goes_on != Some(true) {
+                *is_complete = goes_on == Some(false);
                 break;
             }
         }
-        values
+        found
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Draw {
     /// The kernel of the file: its symbol, or its name in C++.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// What the kernel is launched with; `barriers` and `timeline` then show the run.
+    /// What the kernel is launched with; `tmem`, `barriers` and `timeline` then show the run.
     #[arg(short, long, value_name = "TOML")]
     launch: Option<PathBuf>,
     /// How to draw [default: svg into a file `*.svg`, else text].

@@ -61,6 +61,15 @@ pub fn of(unit: &Unit, kernel: &str) -> Option<Told> {
     Some(Told { tmem: Use { kernel: kernel.to_owned(), ..Use::default() }, barriers: Vec::new() })
 }
 
+/// Columns that are accessed in the iterations of a loop.
+struct InRounds {
+    root: Root,
+    first: u32,
+    count: u32,
+    /// Whether there are no more iterations.
+    is_complete: bool,
+}
+
 struct Teller<'a> {
     unit: &'a Unit,
     flow: Flow<'a>,
@@ -167,7 +176,7 @@ impl Teller<'_> {
     }
 
     fn step(&self, at: u32, action: Action, columns: Vec<(u32, u32)>, detail: &str) -> Step {
-        Step { place: self.place(at), action, columns, detail: detail.to_owned() }
+        Step { place: self.place(at), action, columns, detail: detail.to_owned(), times: None }
     }
 
     fn access(&self, told: &mut Use, event: Event, action: Action) {
@@ -181,8 +190,11 @@ impl Teller<'_> {
     fn add(&self, told: &mut Use, at: u32, action: Action, columns: Option<Columns>, detail: &str) {
         let known = columns.and_then(|columns| Some((columns, columns.certain()?)));
         let Some((columns, (root, range))) = known else {
-            if let Some((root, first, count)) = columns.and_then(|columns| self.in_rounds(at, &columns)) {
-                let step = self.step(at, action, vec![(first, count)], &format!("{detail}, in a loop"));
+            if let Some(rounds) = columns.and_then(|columns| self.in_rounds(at, &columns)) {
+                let InRounds { root, first, count, is_complete } = rounds;
+                let rounds = if is_complete { "in a loop" } else { "first iterations of a loop" };
+                let detail = [detail, rounds].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
+                let step = self.step(at, action, vec![(first, count)], &detail.join(", "));
                 space(told, self.root(root)).steps.push(step);
                 return;
             }
@@ -203,7 +215,7 @@ impl Teller<'_> {
     }
 
     /// The columns that are accessed round by round, where each round is known: from the first one on, all.
-    fn in_rounds(&self, at: u32, columns: &Columns) -> Option<(Root, u32, u32)> {
+    fn in_rounds(&self, at: u32, columns: &Columns) -> Option<InRounds> {
         let event = self.flow.event_at(at)?;
         let (address, _) = footprint::accessed(self.flow.instruction(event)?)?;
         let Base::Register(register) = address.base else { return None };
@@ -211,7 +223,7 @@ impl Teller<'_> {
         let by = address.offset;
         let mut starts = Vec::new();
         let mut root = None;
-        for place in &rounds {
+        for place in &rounds.values {
             let column = i64::from(place.column()?).checked_add(by)?;
             if *root.get_or_insert(place.root) != place.root {
                 return None;
@@ -222,7 +234,8 @@ impl Teller<'_> {
         let (first, last) = (*starts.first()?, *starts.last()?);
         // Without gaps.
         let is_dense = starts.windows(2).all(|pair| pair[1] - pair[0] <= columns.count());
-        is_dense.then_some((root?, first, last + columns.count() - first))
+        let count = last + columns.count() - first;
+        is_dense.then_some(InRounds { root: root?, first, count, is_complete: rounds.is_complete })
     }
 
     /// The warps that execute an instruction, if they are known.

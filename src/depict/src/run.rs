@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptx_check::isa::asynchrony::Access;
 use ptx_check::source::{Source, Span};
 use ptx_check::words::{demangled, ranges};
 use ptx_draw::barriers::{Barrier, Role};
 use ptx_draw::timeline::{Event, Kind, Slice, Timeline, Track};
-use ptx_simulation::record::{self, Activity, Record, Who};
+use ptx_draw::tmem::{Action, Place, Space, Step, Use};
+use ptx_simulation::record::{self, Activity, Column, Record, Touch, Who};
 
 /// What the record of a run says.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +128,18 @@ impl Told<'_> {
     }
 
     fn name(&self, tracks: &[u32]) -> String {
+        let name = self.who(tracks);
+        let has = |what: record::Event| self.marks(tracks[0]).any(|mark| mark.what == what);
+        match (has(record::Event::Copy), has(record::Event::Tensor)) {
+            (true, true) => format!("{name}, copies, multiplies"),
+            (true, false) => format!("{name}, copies"),
+            (false, true) => format!("{name}, multiplies"),
+            (false, false) => name,
+        }
+    }
+
+    /// The same without what they do.
+    fn who(&self, tracks: &[u32]) -> String {
         let numbers: Vec<u32> = tracks
             .iter()
             .filter_map(|track| match self.track(*track).who {
@@ -133,7 +147,7 @@ impl Told<'_> {
                 Who::Tma | Who::Copies | Who::TensorCore | Who::Moves => None,
             })
             .collect();
-        let name = match (self.track(tracks[0]).who, numbers.as_slice()) {
+        match (self.track(tracks[0]).who, numbers.as_slice()) {
             (Who::Tma, _) => "TMA".to_owned(),
             (Who::Copies, _) => "cp.async".to_owned(),
             (Who::TensorCore, _) => "tensor core".to_owned(),
@@ -141,13 +155,6 @@ impl Told<'_> {
             (Who::Warp { index, lane: 0 }, [] | [_]) => format!("warp {index}"),
             (Who::Warp { index, lane }, [] | [_]) => format!("warp {index} lane {lane}"),
             (Who::Warp { .. }, numbers) => format!("warps {}", ranges(numbers)),
-        };
-        let has = |what: record::Event| self.marks(tracks[0]).any(|mark| mark.what == what);
-        match (has(record::Event::Copy), has(record::Event::Tensor)) {
-            (true, true) => format!("{name}, copies, multiplies"),
-            (true, false) => format!("{name}, copies"),
-            (false, true) => format!("{name}, multiplies"),
-            (false, false) => name,
         }
     }
 
@@ -229,11 +236,51 @@ impl Told<'_> {
         }
     }
 
+    /// What was done to Tensor Memory: each instruction once for each CTA, in the order in which the first of its
+    /// effects came, with all columns.
+    pub fn tensor_memory(&self) -> Use {
+        let mut done: Vec<(&Touch, u32, BTreeSet<(u32, u32)>, BTreeSet<u32>)> = Vec::new();
+        for touch in &self.record.columns {
+            let is_it = |it: &Touch| (it.cta, it.span, it.what) == (touch.cta, touch.span, touch.what);
+            let at = done.iter().position(|(it, ..)| is_it(it)).unwrap_or_else(|| {
+                done.push((touch, 0, BTreeSet::new(), BTreeSet::new()));
+                done.len() - 1
+            });
+            let (_, times, columns, tracks) = &mut done[at];
+            *times += 1;
+            columns.extend(&touch.columns);
+            if matches!(self.track(touch.track).who, Who::Warp { .. }) {
+                tracks.insert(touch.track);
+            }
+        }
+        let several = self.record.columns.iter().any(|it| it.cta != 0);
+        let mut spaces: BTreeMap<u32, Space> = BTreeMap::new();
+        for (touch, times, columns, tracks) in done {
+            let space = spaces.entry(touch.cta).or_insert_with(|| Space {
+                name: if several { format!("column 0 of CTA {}", touch.cta) } else { "column 0".to_owned() },
+                ..Space::default()
+            });
+            let tracks: Vec<u32> = tracks.into_iter().collect();
+            space.steps.push(Step {
+                place: Place { line: self.line(touch.span), opcode: self.opcode(touch.span) },
+                action: action(touch.what),
+                columns: joined(&columns),
+                detail: if tracks.is_empty() { String::new() } else { self.who(&tracks) },
+                times: Some(times),
+            });
+        }
+        Use {
+            kernel: demangled(self.kernel).into_owned(),
+            spaces: spaces.into_values().collect(),
+            ..Use::default()
+        }
+    }
+
     /// The mbarriers: who arrived, and who waited.
     pub fn barriers(&self) -> Vec<Barrier> {
         let several = self.record.barriers.iter().any(|it| it.cta != 0);
         let who = |track: u32, cta: u32| {
-            let name = self.name(&[track]).split(',').next().unwrap_or_default().to_owned();
+            let name = self.who(&[track]);
             let own = self.track(track).cta;
             if own == cta { name } else { format!("CTA {own}, {name}") }
         };
@@ -274,6 +321,33 @@ impl Told<'_> {
             });
         }
         all
+    }
+}
+
+/// Columns, as few pieces as they are.
+fn joined(columns: &BTreeSet<(u32, u32)>) -> Vec<(u32, u32)> {
+    let mut pieces: Vec<(u32, u32)> = Vec::new();
+    for &(column, count) in columns {
+        match pieces.last_mut() {
+            Some((start, length)) if column <= *start + *length => {
+                *length = (*length).max(column + count - *start);
+            }
+            _ => pieces.push((column, count)),
+        }
+    }
+    pieces
+}
+
+const fn action(what: Column) -> Action {
+    match what {
+        Column::Allocate => Action::Allocate,
+        Column::Free => Action::Free,
+        Column::Access(Access::MultiplyReadsOperand) => Action::Operand,
+        Column::Access(Access::MultiplyReadsC | Access::MultiplyWritesD) => Action::Accumulate,
+        Column::Access(Access::Copy | Access::Copy4x256b) => Action::Copy,
+        Column::Access(Access::Shift) => Action::Shift,
+        Column::Access(Access::Store) => Action::Store,
+        Column::Access(Access::Load) => Action::Load,
     }
 }
 

@@ -49,6 +49,9 @@ pub struct Step {
     pub columns: Vec<(u32, u32)>,
     /// What else is known: whose lanes, which matrix.
     pub detail: String,
+    /// How often it was done, if that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
 }
 
 /// What is done to columns.
@@ -126,7 +129,11 @@ pub fn picture(kernel: &Use) -> Picture {
         notes.push("No instruction uses columns that are known.".to_owned());
     }
     Picture {
-        title: format!("{}: columns of Tensor Memory, instruction by instruction", kernel.kernel),
+        title: if kernel.spaces.iter().any(|space| space.steps.iter().any(|step| step.times.is_some())) {
+            format!("{}: columns of Tensor Memory in the run", kernel.kernel)
+        } else {
+            format!("{}: columns of Tensor Memory, instruction by instruction", kernel.kernel)
+        },
         blocks,
         legend: actions.iter().map(key).collect(),
         notes,
@@ -150,7 +157,7 @@ fn chart(space: &Space) -> Chart {
     // What several instructions do one after the other is drawn once.
     let is_same = |one: &Step, other: &Step| {
         let kind = |step: &Step| (step.action, step.place.opcode.clone(), step.detail.clone());
-        kind(one) == kind(other) && one.columns == other.columns
+        one.times.is_none() && kind(one) == kind(other) && one.columns == other.columns
     };
     let row = |steps: &[Step]| {
         let [step, ..] = steps else { return Bars::default() };
@@ -168,7 +175,10 @@ fn chart(space: &Space) -> Chart {
                 let opcode = cut(&brief(&step.place.opcode), LONGEST);
                 format!("lines {}-{} {opcode}, {} times", step.place.line, last.place.line, steps.len())
             }
-            _ => label(&step.place),
+            _ => {
+                let times = step.times.filter(|times| *times > 1);
+                label(&step.place) + &times.map(|times| format!(", {times} times")).unwrap_or_default()
+            }
         };
         Bars { label, bars: step.columns.iter().map(bar).collect(), ..Bars::default() }
     };

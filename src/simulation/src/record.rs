@@ -9,6 +9,8 @@
 //! that a GPU has. So what happens at the same time is drawn at the same time, and a wait is as long as
 //! what it depends on. With the schedule `late` an operation ends when all others wait.
 
+use ptx_check::isa::asynchrony::Access;
+
 use crate::diagnostic::Code;
 use crate::source::Span;
 
@@ -36,6 +38,8 @@ pub struct Record {
     pub flows: Vec<Flow>,
     /// The mbarriers.
     pub barriers: Vec<Barrier>,
+    /// What was done to columns of Tensor Memory, in the order in which it took effect.
+    pub columns: Vec<Touch>,
     /// When the last thing happened.
     pub end: u64,
     /// What happened after there was too much to keep.
@@ -176,6 +180,35 @@ pub struct Mark {
     /// The instruction.
     pub span: Span,
     pub step: u32,
+}
+
+/// Something that was done to columns of Tensor Memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The rank of the CTA whose Tensor Memory it is.
+    pub cta: u32,
+    /// Who did it: an index of [`Record::tracks`].
+    pub track: u32,
+    /// When.
+    pub at: u64,
+    /// What.
+    pub what: Column,
+    /// The first column, and how many.
+    pub columns: Vec<(u32, u32)>,
+    /// The instruction.
+    pub span: Span,
+    pub step: u32,
+}
+
+/// What is done to columns of Tensor Memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// They are allocated.
+    Allocate,
+    /// An instruction reads or writes them.
+    Access(Access),
+    /// They are freed.
+    Free,
 }
 
 /// What takes no time.

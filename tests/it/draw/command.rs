@@ -64,6 +64,7 @@ snapshots! {
     ]
     files: [
         "draw tmem docs/simulation/gemm.ptx",
+        "draw tmem docs/simulation/gemm.ptx --launch docs/simulation/gemm.toml",
         "draw barriers docs/simulation/gemm.ptx",
         "draw barriers docs/simulation/hang.ptx --launch docs/simulation/gemm.toml",
         "draw timeline docs/simulation/hang.ptx --launch docs/simulation/gemm.toml",

@@ -5,7 +5,7 @@ use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
 use ptx_depict::run::Told;
 use ptx_draw::timeline::Timeline;
-use ptx_draw::{barriers, svg, timeline};
+use ptx_draw::{barriers, svg, timeline, tmem};
 use ptx_render::Checked;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile};
 use ptx_simulation::launch::{Key, LaunchError, LaunchFile, Misfit};
@@ -60,6 +60,8 @@ struct Ran<'a> {
     timeline_svg: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     barriers_svg: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensor_memory_svg: Option<String>,
 }
 
 #[wasm_bindgen]
@@ -137,6 +139,10 @@ impl Runner {
             launch: shown_by.checked_sub(1).and_then(|at| report.tried.get(at)).map(|it| it.file.as_str()),
             timeline_svg: timeline.as_ref().map(|it| svg::render(&timeline::picture(it))),
             timeline,
+            tensor_memory_svg: told
+                .map(|told| told.tensor_memory())
+                .filter(|it| !it.spaces.is_empty())
+                .map(|it| svg::render(&tmem::picture(&it))),
             barriers_svg: told
                 .map(|told| svg::render(&barriers::picture(&report.kernel, &told.barriers(), true))),
         })

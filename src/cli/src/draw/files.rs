@@ -16,7 +16,7 @@ use crate::words::no_picture;
 impl Draw {
     pub(super) fn draw_file(&self) -> miette::Result<Drawn> {
         let path = self.file()?;
-        let is_run = self.what == "timeline" || self.what == "barriers" && self.launch.is_some();
+        let is_run = self.what == "timeline" || self.launch.is_some();
         if is_run {
             let ran = simulate::recorded(&path, self.kernel.as_deref(), self.launch.as_deref())?;
             let record = ran.report.record.clone().unwrap_or_default();
@@ -52,6 +52,7 @@ impl Draw {
         let told = run::Told { source, kernel, record };
         match self.what.as_str() {
             "barriers" => barriers::picture(kernel, &told.barriers(), true).into(),
+            "tmem" => tmem::picture(&told.tensor_memory()).into(),
             _ => timeline::picture(&told.timeline()).into(),
         }
     }

@@ -123,6 +123,7 @@ fn columns_of_a_kernel() {
         action,
         columns,
         detail: String::new(),
+        times: None,
     };
     let kernel = Use {
         kernel: "k".to_owned(),

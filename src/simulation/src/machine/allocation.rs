@@ -8,6 +8,7 @@ use crate::clock::Agent;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::program::{Address, Operand, Tensor, Where};
+use crate::record::Column;
 use crate::shadow::Via;
 
 impl Machine<'_> {
@@ -71,6 +72,9 @@ impl Machine<'_> {
             self.allocates_more(strand.step, columns, smaller);
         }
         self.epoch += 1;
+        let regions: Vec<Region> =
+            group.iter().map(|cta| Region { cta: *cta, groups: ALL, column: start, columns }).collect();
+        self.record_columns(Column::Allocate, &regions, strand.step);
         self.learn_freed(strand.warp, &group, (start, columns));
         self.write_allocation(strand, (space, destination), lane, start)?;
         if let Some(index) = peer {
@@ -186,6 +190,7 @@ impl Machine<'_> {
             self.epoch += 1;
             let region = Region { cta: own, groups: ALL, column, columns };
             let access = self.access_of(strand, Via::Tensor, true, active);
+            self.record_columns(Column::Free, &[region], strand.step);
             self.touch_tensor(strand, access, &[region]);
             let warp = &mut self.warps[strand.warp as usize];
             let clock = warp.clock.clone();

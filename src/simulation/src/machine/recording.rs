@@ -1,13 +1,14 @@
 //! What a machine tells whoever records it. Nothing of this runs while nobody does.
 
 use super::operation::{Kind, Operation};
+use super::tensor::Region;
 use super::tensor_core::Work;
 use super::warp::{Strand, Wait};
 use super::{Flow, Machine};
 use crate::Schedule;
 use crate::findings::Finding;
 use crate::program::{Action, BarrierKind, MbarrierKind, Tensor};
-use crate::record::{Activity, Barrier, Context, Event, Record, Recorder, Who};
+use crate::record::{Activity, Barrier, Column, Context, Event, Record, Recorder, Who};
 
 impl Machine<'_> {
     /// A strand is about to do something.
@@ -94,6 +95,34 @@ impl Machine<'_> {
                 Tensor::Relinquish | Tensor::FenceBefore | Tensor::FenceAfter => {}
             },
             _ => {}
+        }
+    }
+
+    /// Something is done to Tensor Memory.
+    pub(super) fn record_columns(&mut self, what: Column, regions: &[Region], step: u32) {
+        if self.recorder.is_none() {
+            return;
+        }
+        let mut ctas: Vec<u32> = regions.iter().map(|region| region.cta).collect();
+        ctas.dedup();
+        for cta in ctas {
+            let own = regions.iter().filter(|region| region.cta == cta);
+            let mut columns: Vec<(u32, u32)> = own.map(|region| (region.column, region.columns)).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            // Those that touch are one piece.
+            let mut pieces: Vec<(u32, u32)> = Vec::new();
+            for (column, count) in columns {
+                match pieces.last_mut() {
+                    Some((start, length)) if column <= *start + *length => {
+                        *length = (*length).max(column + count - *start);
+                    }
+                    _ => pieces.push((column, count)),
+                }
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.touch((cta, what), pieces, step, self.executed);
+            }
         }
     }
 

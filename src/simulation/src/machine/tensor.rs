@@ -17,6 +17,7 @@ use crate::isa::tensor_cells::RegisterCell;
 use crate::isa::tensor_memory::TensorMemory as Sizes;
 use crate::isa::vocabulary::{LdShape, Num};
 use crate::program::{Address, LoadReduction, Operand, Slice, Step, Tensor};
+use crate::record::Column;
 use crate::shadow::{self, Access, GRANULE, Pipelined, Shadow, Via, Visit};
 
 /// Lanes of a group, all of which are accessed or none.
@@ -650,6 +651,9 @@ impl Machine<'_> {
 
     /// Looks for races in Tensor Memory; which operations of its thread the access follows.
     pub(super) fn visit_tensor(&mut self, access: Access, clock: &Clock, regions: &[Region]) -> u64 {
+        if let Some(how) = access.does {
+            self.record_columns(Column::Access(how.access), regions, access.step);
+        }
         if self.checks == Checks::None {
             return 0;
         }

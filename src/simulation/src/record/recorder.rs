@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Activity, Barrier, COPY, Event, Flow, MOVE, MULTIPLY, Mark, Record, Slice, Track, Who};
+use super::{
+    Activity, Barrier, COPY, Column, Event, Flow, MOVE, MULTIPLY, Mark, Record, Slice, Touch, Track, Who,
+};
 use crate::diagnostic::Code;
 use crate::source::Span;
 
@@ -140,7 +142,8 @@ impl Recorder {
     }
 
     fn is_full(&mut self) -> bool {
-        let is_full = self.record.slices.len() + self.record.marks.len() + self.record.flows.len() >= MOST;
+        let Record { slices, marks, flows, columns, .. } = &self.record;
+        let is_full = slices.len() + marks.len() + flows.len() + columns.len() >= MOST;
         self.record.left_out += u64::from(is_full);
         is_full
     }
@@ -172,6 +175,22 @@ impl Recorder {
         }
         if !self.is_full() {
             self.record.marks.push(Mark { track, at, what, span: Span::new(0, 0), step });
+        }
+    }
+
+    /// Something is done to columns of the Tensor Memory of a CTA.
+    pub(crate) fn touch(
+        &mut self,
+        (cta, what): (u32, Column),
+        columns: Vec<(u32, u32)>,
+        step: u32,
+        executed: u64,
+    ) {
+        self.go_on(executed);
+        let at = self.time(executed);
+        let Some(track) = self.who() else { return };
+        if !self.is_full() {
+            self.record.columns.push(Touch { cta, track, at, what, columns, span: Span::new(0, 0), step });
         }
     }
 
@@ -428,6 +447,9 @@ impl Recorder {
         }
         for mark in &mut record.marks {
             mark.span = span(mark.step);
+        }
+        for touch in &mut record.columns {
+            touch.span = span(touch.step);
         }
         record
     }

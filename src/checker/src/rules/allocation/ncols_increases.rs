@@ -92,7 +92,7 @@ fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>
         if !is_open || allocated(checker, flow, *event).is_some() {
             continue;
         }
-        let rounds = flow.in_rounds(event.instruction, register.id);
+        let rounds = flow.in_rounds(event.instruction, register.id).values;
         let sizes: Vec<u64> = rounds.iter().map_while(Place::number).collect();
         let grows = sizes.windows(2).position(|sizes| sizes[0] < sizes[1]);
         let Some(round) = grows else { continue };

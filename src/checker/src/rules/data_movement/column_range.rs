@@ -170,7 +170,7 @@ fn past_in_rounds(
     if !may_be_past(flow, event, columns, size) {
         return None;
     }
-    let rounds = flow.in_rounds(event.instruction, register.id).into_iter().enumerate();
+    let rounds = flow.in_rounds(event.instruction, register.id).values.into_iter().enumerate();
     let columns_of = rounds.filter_map(|(round, value)| {
         let value = value.plus(Known::from(address.offset as u64));
         (value.slot() == place.slot()).then_some(())?;
