@@ -21,6 +21,17 @@ pub struct Told<'a> {
     pub record: &'a Record,
 }
 
+/// What an instruction did to columns of a CTA.
+struct Done<'a> {
+    /// The first time.
+    touch: &'a Touch,
+    action: Action,
+    times: u32,
+    columns: BTreeSet<(u32, u32)>,
+    /// Warps that did it.
+    tracks: BTreeSet<u32>,
+}
+
 /// Tracks that do the same.
 struct Row {
     tracks: Vec<u32>,
@@ -239,23 +250,25 @@ impl Told<'_> {
     /// What was done to Tensor Memory: each instruction once for each CTA, in the order in which the first of its
     /// effects came, with all columns.
     pub fn tensor_memory(&self) -> Use {
-        let mut done: Vec<(&Touch, u32, BTreeSet<(u32, u32)>, BTreeSet<u32>)> = Vec::new();
+        let mut order: Vec<Done<'_>> = Vec::new();
+        let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
         for touch in &self.record.columns {
-            let is_it = |it: &Touch| (it.cta, it.span, it.what) == (touch.cta, touch.span, touch.what);
-            let at = done.iter().position(|(it, ..)| is_it(it)).unwrap_or_else(|| {
-                done.push((touch, 0, BTreeSet::new(), BTreeSet::new()));
-                done.len() - 1
+            let action = action(touch.what);
+            let number = *numbers.entry((touch.cta, touch.span, action)).or_insert_with(|| {
+                let (columns, tracks) = (BTreeSet::new(), BTreeSet::new());
+                order.push(Done { touch, action, times: 0, columns, tracks });
+                order.len() - 1
             });
-            let (_, times, columns, tracks) = &mut done[at];
-            *times += 1;
-            columns.extend(&touch.columns);
+            let done = &mut order[number];
+            done.times += 1;
+            done.columns.extend(&touch.columns);
             if matches!(self.track(touch.track).who, Who::Warp { .. }) {
-                tracks.insert(touch.track);
+                done.tracks.insert(touch.track);
             }
         }
         let several = self.record.columns.iter().any(|it| it.cta != 0);
         let mut spaces: BTreeMap<u32, Space> = BTreeMap::new();
-        for (touch, times, columns, tracks) in done {
+        for Done { touch, action, times, columns, tracks } in order {
             let space = spaces.entry(touch.cta).or_insert_with(|| Space {
                 name: if several { format!("column 0 of CTA {}", touch.cta) } else { "column 0".to_owned() },
                 ..Space::default()
@@ -263,7 +276,7 @@ impl Told<'_> {
             let tracks: Vec<u32> = tracks.into_iter().collect();
             space.steps.push(Step {
                 place: Place { line: self.line(touch.span), opcode: self.opcode(touch.span) },
-                action: action(touch.what),
+                action,
                 columns: joined(&columns),
                 detail: if tracks.is_empty() { String::new() } else { self.who(&tracks) },
                 times: Some(times),

@@ -76,6 +76,8 @@ pub enum Reader {
     CommandLine,
     /// Somebody who calls the Python package.
     Python,
+    /// Somebody who looks at the playground.
+    Page,
 }
 
 impl Reader {
@@ -84,6 +86,7 @@ impl Reader {
         match self {
             Self::CommandLine => "`--format concise` shows each",
             Self::Python => "`run.findings` has each",
+            Self::Page => "the list of findings has each",
         }
     }
 
@@ -92,6 +95,7 @@ impl Reader {
         match self {
             Self::CommandLine => "`--max-findings 0` shows all",
             Self::Python => "`run.findings` has all",
+            Self::Page => "the list of findings has all",
         }
     }
 
@@ -100,6 +104,7 @@ impl Reader {
         match self {
             Self::CommandLine => "`--format json`",
             Self::Python => "`run.printed`",
+            Self::Page => "the part \"Printed\"",
         }
     }
 }

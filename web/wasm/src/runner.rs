@@ -6,8 +6,8 @@ use ptx_check::suppression::Suppressions;
 use ptx_depict::run::Told;
 use ptx_draw::timeline::Timeline;
 use ptx_draw::{barriers, svg, timeline, tmem};
-use ptx_render::Checked;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile};
+use ptx_render::{Checked, Reader};
 use ptx_simulation::launch::{Key, LaunchError, LaunchFile, Misfit};
 use ptx_simulation::{Kernel, KernelReport, Kernels, Schedule, Settings};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,11 @@ impl Runner {
         let mut text = Vec::new();
         // A vector takes all that is written.
         let _ = render::json(&[file()], &mut document);
-        let _ = render::human(&mut [file()], render::Look { most: 10, ..render::Look::default() }, &mut text);
+        let _ = render::human(
+            &mut [file()],
+            render::Look { most: 10, reader: Reader::Page, ..render::Look::default() },
+            &mut text,
+        );
         let document = String::from_utf8(document).unwrap_or_default();
         let record = report.record.as_ref();
         let told = record.map(|record| Told { source, kernel: &report.kernel, record });
