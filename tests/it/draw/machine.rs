@@ -16,7 +16,7 @@ use ptx_tc::isa::vocabulary::{CpShape, CtaGroup, Kind, LdShape, Num, WarpMultica
 use ptx_tc::simulation::array::{Dtype, Form, OutFile};
 use ptx_tc::simulation::launch::{Argument, Launch};
 use ptx_tc::simulation::memory::Memory;
-use ptx_tc::simulation::{Kernel, Settings};
+use ptx_tc::simulation::{Kernel, Output, Settings};
 use ptx_tc::{Source, Unit};
 use strum::IntoEnumIterator;
 
@@ -34,6 +34,46 @@ struct Run {
 /// What each cell holds at first.
 const fn value(lane: usize, column: usize) -> u32 {
     (lane << 8 | column) as u32
+}
+
+/// What a buffer holds after a run.
+struct Left(Output);
+
+impl Left {
+    /// A word of it, if it is known.
+    fn word(&self, index: usize) -> Option<u32> {
+        let (at, Output { bytes, unknown, .. }) = (4 * index, &self.0);
+        let is_known = !unknown.iter().any(|it| it.start < at + 4 && at < it.end);
+        is_known.then(|| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()))
+    }
+}
+
+/// Runs the kernel of a text in one cluster of 128 threads a CTA, with a buffer, in which nothing is found.
+fn launched(text: &str, cluster: [u32; 3], data: Vec<u8>) -> Left {
+    let source = Source::new("kernel.ptx", text).unwrap();
+    let unit = Unit::new(&source);
+    assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let form = Form { dtype: Dtype::named("u8").unwrap(), shape: Vec::new() };
+    let launch = Launch {
+        grid: cluster,
+        block: [128, 1, 1],
+        cluster,
+        dynamic_smem: 0,
+        registers: None,
+        cooperative: false,
+        assume_zeros: false,
+        arguments: vec![Argument::Buffer { bytes: data.len() as u64, data: Some(data) }],
+        memory: Memory::default(),
+        assumes: None,
+        outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
+        arrays: Vec::new(),
+        believes: true,
+        assumed: Vec::new(),
+    };
+    let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
+    assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
+    Left(report.outputs.into_iter().next().unwrap())
 }
 
 impl Run {
@@ -71,35 +111,10 @@ impl Run {
              over: ret;\n}}\n",
             words = bytes / 4,
         );
-        let source = Source::new("kernel.ptx", &text).unwrap();
-        let unit = Unit::new(&source);
-        assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
-        let kernel = Kernel::new(&unit, "k").unwrap();
         let mut data = shared.clone();
         data.resize(data.len().max(4 * count), 0);
-        let form = Form { dtype: Dtype::named("u8").unwrap(), shape: Vec::new() };
-        let launch = Launch {
-            grid: [1; 3],
-            block: [128, 1, 1],
-            cluster: [1; 3],
-            dynamic_smem: 0,
-            registers: None,
-            cooperative: false,
-            assume_zeros: false,
-            arguments: vec![Argument::Buffer { bytes: data.len() as u64, data: Some(data) }],
-            memory: Memory::default(),
-            assumes: None,
-            outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
-            arrays: Vec::new(),
-            believes: true,
-            assumed: Vec::new(),
-        };
-        let report = kernel.simulate_all(&launch, &Settings::default()).unwrap();
-        assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
-        let output = report.outputs.into_iter().next().unwrap();
-        let is_known = |at: usize| !output.unknown.iter().any(|it| it.start < at + 4 && at < it.end);
-        let word = |at: usize| u32::from_le_bytes(output.bytes[at..at + 4].try_into().unwrap());
-        (0..count).map(|index| is_known(4 * index).then(|| word(4 * index))).collect()
+        let output = launched(&text, [1; 3], data);
+        (0..count).map(|index| output.word(index)).collect()
     }
 
     /// What so many columns hold afterwards, by column and lane.
@@ -340,24 +355,27 @@ fn put(shared: &mut [u8], operand: &Operand, element: impl Fn(u32, u32) -> u32) 
     }
 }
 
+/// A dense multiply of f16.
+const MULTIPLY: Multiply = Multiply {
+    kind: Kind::F16,
+    cta_group: CtaGroup::One,
+    ws: false,
+    sparse: false,
+    m: 128,
+    n: 64,
+    k: None,
+    a: None,
+    scale_vector_size: None,
+    scale_ids: (0, 0),
+    selector: 0,
+    lane: 0,
+};
+
 /// A and B are written where they are drawn, so that D[r, c] = 256 r + c; D is read where it is drawn.
 #[test]
 fn multiplies_read_and_write_what_is_drawn() {
     const B: u64 = 16 << 10;
-    let base = Multiply {
-        kind: Kind::F16,
-        cta_group: CtaGroup::One,
-        ws: false,
-        sparse: false,
-        m: 128,
-        n: 64,
-        k: None,
-        a: None,
-        scale_vector_size: None,
-        scale_ids: (0, 0),
-        selector: 0,
-        lane: 0,
-    };
+    let base = MULTIPLY;
     // Layouts D, F in both halves, E, G.
     let multiplies = [
         base,
@@ -412,4 +430,103 @@ fn multiplies_read_and_write_what_is_drawn() {
         }
     }
     assert!(compared > 400_000, "{compared}");
+}
+
+/// What both CTAs of a pair hold after a multiply, by CTA, column and lane. `shared` is the shared memory of each.
+fn pair(shared: [&[u8]; 2], idesc: u32, (a, b): (u64, u64), columns: usize) -> [Vec<Vec<Option<u32>>>; 2] {
+    let bytes = shared[0].len();
+    let text = format!(
+        ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 m)\n\
+         .reqntid 128 .reqnctapercluster 2\n{{\n\
+         .reg .b64 in, a, b, o, s; .reg .b32 rank, id, i, w, at, t, lane, own; .reg .pred q, first, leads, never;\n\
+         .shared .align 1024 .b8 area[{bytes}]; .shared .align 8 .b64 full; .shared .align 4 .b32 slot;\n\
+         ld.param.u64 in, [m]; mov.u32 id, %tid.x; mov.u32 i, id; mov.u32 rank, %cluster_ctarank;\n\
+         mul.wide.u32 o, rank, {bytes}; add.u64 in, in, o;\n\
+         setp.eq.u32 first, id, 0; setp.ne.u32 never, id, id; setp.eq.u32 leads, rank, 0;\n\
+         and.pred leads, leads, first;\n\
+         copy: shl.b32 at, i, 2; cvt.u64.u32 o, at; add.u64 a, in, o; ld.global.b32 w, [a];\n\
+         mov.u32 own, area; add.u32 at, at, own; st.shared.b32 [at], w;\n\
+         add.u32 i, i, 128; setp.lt.u32 q, i, {words}; @q bra copy;\n\
+         @first mbarrier.init.shared::cta.b64 [full], 1; @first fence.mbarrier_init.release.cluster;\n\
+         setp.lt.u32 q, id, 32; @!q bra allocated;\n\
+         tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 512;\n\
+         allocated: fence.proxy.async; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n\
+         ld.shared.b32 t, [slot]; @!leads bra wait;\n\
+         mov.u32 at, area; shr.u32 at, at, 4; cvt.u64.u32 s, at; add.u64 a, s, {a:#x}; add.u64 b, s, {b:#x};\n\
+         tcgen05.mma.cta_group::2.kind::f16 [t], a, b, {idesc:#x}, never;\n\
+         tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [full], 3;\n\
+         wait: mbarrier.try_wait.parity.shared::cta.b64 q, [full], 0; @!q bra wait;\n\
+         tcgen05.fence::after_thread_sync; bar.warp.sync -1;\n\
+         shr.u32 lane, id, 5; shl.b32 lane, lane, 21; add.u32 lane, lane, t;\n\
+         mul.wide.u32 o, id, 4; add.u64 a, in, o; mov.u32 i, 0;\n\
+         read: add.u32 at, lane, i; tcgen05.ld.sync.aligned.32x32b.x1.b32 {{w}}, [at];\n\
+         tcgen05.wait::ld.sync.aligned; st.global.b32 [a], w;\n\
+         add.u64 a, a, 512; add.u32 i, i, 1; setp.lt.u32 q, i, {columns}; @q bra read;\n\
+         tcgen05.fence::before_thread_sync; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n\
+         setp.lt.u32 q, id, 32; @!q bra over;\n\
+         tcgen05.dealloc.cta_group::2.sync.aligned.b32 t, 512;\n\
+         over: ret;\n}}\n",
+        words = bytes / 4,
+    );
+    let data = shared.concat();
+    assert!(512 * columns <= bytes, "the results lie where the shared memory was");
+    let output = launched(&text, [2, 1, 1], data);
+    let cells = |cta: usize| {
+        let cell = |column: usize, lane: usize| output.word(cta * bytes / 4 + 128 * column + lane);
+        (0..columns).map(|column| (0..128).map(|lane| cell(column, lane)).collect()).collect()
+    };
+    [cells(0), cells(1)]
+}
+
+/// The same for the two CTAs of a pair: each holds half of the rows of A and half of the columns of B.
+#[test]
+fn pairs_read_and_write_what_is_drawn() {
+    const B: u64 = 16 << 10;
+    let mut compared = 0;
+    for (m, mode) in [128, 256].into_iter().flat_map(|m| {
+        [SwizzleMode::None, SwizzleMode::Bytes32, SwizzleMode::Bytes64, SwizzleMode::Bytes128]
+            .map(|mode| (m, mode))
+    }) {
+        for (a_is_k_major, b_is_k_major) in [(true, true), (true, false), (false, true), (false, false)] {
+            let n = 64;
+            let (a, b) = (packed(mode, a_is_k_major, m / 2, 0), packed(mode, b_is_k_major, n / 2, B));
+            // The groups of 64 elements of the widest swizzle are wider than half of B.
+            if !b_is_k_major && mode == SwizzleMode::Bytes128 {
+                continue;
+            }
+            let shared = [0, 1].map(|cta| {
+                let mut shared = vec![0; 64 << 10];
+                put(&mut shared, &a, |row, k| [row + cta * m / 2, 1].get(k as usize).copied().unwrap_or(0));
+                put(&mut shared, &b, |column, k| {
+                    [256, column + cta * n / 2].get(k as usize).copied().unwrap_or(0)
+                });
+                shared
+            });
+            let transposes = u32::from(!a_is_k_major) << 15 | u32::from(!b_is_k_major) << 16;
+            let idesc = 1 << 4 | transposes | (n >> 3) << 17 | (m >> 4) << 24;
+            let multiply = Multiply { cta_group: CtaGroup::Two, m, n, ..MULTIPLY };
+            let picture = mma::picture(&multiply, Some(Shown::D), &Window::ALL).unwrap();
+            let drawn = grids(&picture);
+            assert_eq!(drawn.len(), 2, "a grid for each CTA");
+            let count = drawn[0].heads.len();
+            let held = pair([&shared[0], &shared[1]], idesc, (a.word, b.word), count);
+            for (grid, cells) in drawn.iter().zip(&held) {
+                for row in &grid.rows {
+                    let lane = first(&row.label);
+                    for (at, cell) in row.cells.iter().enumerate() {
+                        let (row, column) = cell.text.split_once(',').unwrap();
+                        let (row, column): (u32, u32) = (row.parse().unwrap(), column.parse().unwrap());
+                        let wanted = (256 * row + column) as f32;
+                        assert_eq!(
+                            cells[at][lane].map(f32::from_bits),
+                            Some(wanted),
+                            "{mode:?} M = {m}: {row},{column}"
+                        );
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 150_000, "{compared}");
 }
