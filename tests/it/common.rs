@@ -37,7 +37,7 @@ pub(crate) fn simulate(text: &str, schedule: Schedule) -> KernelReport {
     let unit = Unit::new(&source);
     assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
-    let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
+    let settings = Settings { schedule, budget: 100_000, specials: true, ..Settings::default() };
     kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
 }
 

@@ -148,7 +148,7 @@ function openShared({ text, language: named, pane, kernel, launch, targets, rule
   language.value = named;
   editor.open(text, named);
   findings.reset();
-  run.reset(kernel, launch);
+  run.reset(kernel, launch, extra);
   select(pane && pane in PANES ? (pane as Pane) : "findings");
 }
 

@@ -46,6 +46,7 @@ export class RunPane {
     h("option", { value: '{"late":true}' }, "as late as possible"),
     ...[1, 2, 3].map((seed) => h("option", { value: JSON.stringify({ seed }) }, `random ${seed}`)),
   );
+  private readonly specials = h("input", { id: "specials", type: "checkbox" });
   private readonly start = h("button", { type: "button", class: "primary", onclick: () => void this.run() }, "Run");
   private readonly stop = h("button", { type: "button", onclick: () => this.runner.stop("The run was stopped.") }, "Stop");
   private readonly template = h("button", { type: "button", onclick: () => void this.writeTemplate() }, "Launch to fill in");
@@ -77,6 +78,7 @@ export class RunPane {
           this.schedule,
           h("label", { for: "budget" }, "Instructions at most"),
           this.budget,
+          h("label", { for: "specials" }, this.specials, " Say where NaN and infinity are made"),
         ),
       ),
       this.status,
@@ -104,7 +106,8 @@ export class RunPane {
   }
 
   /** Another text: nothing is known of its runs. */
-  reset(kernel = "", launch = ""): void {
+  reset(kernel = "", launch = "", rules = ""): void {
+    this.specials.checked = rules.includes("SIM508");
     this.launches.clear();
     this.kernel.replaceChildren(...(kernel ? [h("option", { value: kernel }, kernel)] : []));
     this.launch.value = launch;
@@ -133,7 +136,8 @@ export class RunPane {
   async run(): Promise<void> {
     const { text } = this.editor;
     const kernel = this.kernel.value;
-    const options = { ...JSON.parse(this.schedule.value), budget: Number(this.budget.value) };
+    const rules = this.specials.checked ? ["SIM508"] : [];
+    const options = { ...JSON.parse(this.schedule.value), budget: Number(this.budget.value), rules };
     this.launches.set(kernel, this.launch.value);
     this.start.disabled = true;
     this.stop.hidden = false;

@@ -8,6 +8,7 @@ use std::f64::consts::TAU;
 
 use super::format::{Format, Number};
 use super::lanes::{map1, map2, packed};
+use super::special::Elements;
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
 use crate::Opcode;
 use ptx_isa::generic::{Flag, Modifier, Operation, Precision, Rounding};
@@ -34,6 +35,12 @@ enum Function {
 }
 
 impl Instruction {
+    /// The elements of its sources, and those of its result.
+    pub(super) fn elements(&self) -> ([Option<Elements>; 3], Elements) {
+        let elements = Elements::packed(self.format, self.count);
+        ([Some(elements); 3], elements)
+    }
+
     pub(super) fn of(operation: Operation, opcode: &Opcode<'_>) -> Decoded<Self> {
         let function = match operation {
             Operation::DivFloat if opcode.has(Modifier::Precision(Precision::Full)) => {

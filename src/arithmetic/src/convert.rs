@@ -3,6 +3,7 @@
 use super::floating::rounding;
 use super::format::{Exact, Format, Number, Overflow, rounds_up, split};
 use super::lanes::map1;
+use super::special::Elements;
 use super::{Decoded, FOREIGN_TYPE, Integer, Lanes, UNTYPED};
 use crate::Opcode;
 use crate::domain::{Composing, Domain, Function};
@@ -67,6 +68,17 @@ impl Instruction {
             finite: opcode.has_flag(Flag::Satfinite),
             register: 0,
         })
+    }
+
+    /// The elements of its source, and those of its result; nothing if it makes no floating-point number.
+    pub(super) fn elements(&self) -> Option<([Option<Elements>; 3], Elements)> {
+        // A tf32 stands where a single does.
+        let of = |kind: Kind| match kind {
+            Kind::Integer(_) => None,
+            Kind::Float(format) => Some(Elements::packed(format, 1)),
+            Kind::Tf32 => Some(Elements::packed(Format::F32, 1)),
+        };
+        Some(([of(self.from); 3], of(self.to)?))
     }
 
     /// For a register of so many bits.

@@ -3,6 +3,7 @@
 use super::doubles;
 use super::format::{Exact, Format, Number, Overflow};
 use super::lanes::{each, packed};
+use super::special::Elements;
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
 use crate::Opcode;
 use ptx_isa::generic::{Flag, Modifier, NumberClass, Operation, Rounding, Type};
@@ -120,6 +121,15 @@ impl Instruction {
         };
         let rounding = rounding(opcode).unwrap_or(Rounding::Rn);
         Ok(Self { function, format, count, sources, rounding, options })
+    }
+
+    /// The elements of its sources, and those of its result; nothing if it makes no number.
+    pub(super) fn elements(&self) -> Option<([Option<Elements>; 3], Elements)> {
+        if let Function::Test(_) = self.function {
+            return None;
+        }
+        let of = |format| Some(Elements::packed(format, self.count));
+        Some((self.sources.map(of), Elements::packed(self.format, self.count)))
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

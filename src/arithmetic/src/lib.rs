@@ -45,8 +45,11 @@ mod narrow;
 mod pack;
 mod permute;
 mod policy;
+mod special;
 mod video;
 mod warp;
+
+pub use special::Special;
 
 /// One register of a warp.
 pub type Lanes = [u64; 32];

@@ -3,6 +3,7 @@
 use super::floating::rounding;
 use super::format::{Exact, Format, Number, Overflow, rounds_up, split};
 use super::lanes::each;
+use super::special::Elements;
 use super::{Decoded, FOREIGN_TYPE, Lanes, NOT_HERE, UNTYPED};
 use crate::Opcode;
 use ptx_isa::generic::{Flag, Modifier, Operation, Rounding, Scaled, Type};
@@ -93,6 +94,16 @@ impl Instruction {
         let rounding = rounding(opcode).unwrap_or(Rounding::Rn);
         let (relu, finite) = (opcode.has_flag(Flag::Relu), opcode.has_flag(Flag::Satfinite));
         Ok(Self { from, to, count, is_gathered, rounding, relu, finite, scaled })
+    }
+
+    /// The elements of its sources, and those of its result; nothing if it makes no floating-point number.
+    pub(super) fn elements(&self) -> Option<([Option<Elements>; 3], Elements)> {
+        let of = |element: Element, count| match element {
+            Element::Float(format) => Some(Elements { format, count, place: element.place() }),
+            Element::PowerOfTwo | Element::FixedPoint => None,
+        };
+        let each = if self.is_gathered { 1 } else { self.count };
+        Some(([of(self.from, each); 3], of(self.to, self.count)?))
     }
 
     pub(super) fn execute(&self, active: u32, sources: &[&Lanes], destinations: &mut [&mut Lanes]) {

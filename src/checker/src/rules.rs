@@ -197,6 +197,7 @@ rules! {
     simulation::shared_memory_uninitialized,
     simulation::invalid_descriptor,
     simulation::operand_overlap,
+    simulation::nan_or_infinity,
     // TC0 Syntax
     syntax::syntax_error,
     syntax::invalid_token,

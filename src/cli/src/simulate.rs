@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
+use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::diagnostic::{Diagnostic, Severity};
 use ptx_check::locate;
 use ptx_check::source::Source;
@@ -262,7 +263,7 @@ impl Simulate {
             let Some(kernel) = all.kernel(name) else { continue };
             let kernel = kernel.telling(&progress);
             let start = Instant::now();
-            let run = || self.simulate(&kernel, file.as_ref());
+            let run = || self.simulate(&kernel, file.as_ref(), &options.rules);
             let (mut report, written, explained) = match watch(name, &progress, run) {
                 Ok(ran) => ran,
                 Err(SimulateError::Launch(error)) if are_several || names.len() > 1 => {
@@ -303,7 +304,10 @@ impl Simulate {
 
     /// The launch file of an assumed launch: the one that is wanted, else the one that shows the first finding.
     fn printed_launch(&self, kernel: &Kernel<'_>) -> Result<String, SimulateError> {
-        match (kernel.simulate_assumed(&self.shape(), &self.options().settings()), self.launch_number) {
+        match (
+            kernel.simulate_assumed(&self.shape(), &self.options(&RuleSettings::default()).settings()),
+            self.launch_number,
+        ) {
             (Ok(report), Some(number)) => Self::numbered(report, number),
             (Ok(report), None) => {
                 let index = report.shown_by.unwrap_or(1) - 1;
@@ -321,7 +325,7 @@ impl Simulate {
     }
 
     /// What the options say of runs.
-    fn options(&self) -> ptx_device::Options {
+    fn options(&self, rules: &RuleSettings) -> ptx_device::Options {
         let schedule = match self.schedule {
             // They are those from a seed on.
             _ if self.runs.is_some() => Schedule::Random(self.seed),
@@ -334,6 +338,7 @@ impl Simulate {
         options.runs = self.runs.unwrap_or(0);
         options.strict = self.strict;
         options.budget = self.budget;
+        options.rules.clone_from(rules);
         options.records = self.timeline || self.trace.is_some();
         options.clusters.clone_from(&self.cluster_index);
         options.checks = match self.checks {
@@ -347,8 +352,9 @@ impl Simulate {
         &self,
         kernel: &Kernel<'_>,
         file: Option<&LaunchText>,
+        rules: &RuleSettings,
     ) -> Result<(KernelReport, Vec<Written>, Option<Explained>), SimulateError> {
-        let options = self.options();
+        let options = self.options(rules);
         let settings = options.settings();
         let numbered;
         let text = match (file, self.launch_number) {

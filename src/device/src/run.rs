@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use ptx_check::diagnostic::selection::RuleSettings;
+use ptx_check::rules::Code;
 use ptx_check::suppression::Suppressions;
 use ptx_simulation::launch::{Launch, LaunchError as Refusal, LaunchShape};
 use ptx_simulation::slice::{self, Origin};
@@ -106,6 +107,7 @@ impl Options {
             cluster_index: self.clusters.as_ref().map_or(0, |clusters| clusters.start),
             records: self.records,
             checks: self.checks,
+            specials: self.rules.runs(Code::NanOrInfinity),
             ..Settings::default()
         }
     }

@@ -37,6 +37,15 @@ impl<'a> Matrix<'a> {
     }
 
     /// The number of scales of a row or column.
+    /// Whether the elements of a row or column, and its scales, are finite numbers in these formats.
+    pub fn is_finite(&self, line: usize, format: Format, scale: Option<Format>) -> bool {
+        let of = |codes: &[u32], count: usize, format: Format| {
+            let codes = codes.get(line * count..(line + 1) * count).unwrap_or_default();
+            codes.iter().all(|code| format.decode(*code).is_finite())
+        };
+        of(self.codes, self.k, format) && scale.is_none_or(|scale| of(self.scales, self.blocks(), scale))
+    }
+
     fn blocks(&self) -> usize {
         self.scales.len().checked_div(self.count).unwrap_or(0)
     }

@@ -114,6 +114,10 @@ pub struct Settings {
     pub keeps: Keeps,
     /// The run ends before the first instruction in this line of the text, from 1.
     pub until: Option<u32>,
+    /// Whether NaN and infinity are looked for where they are made: [`Code::NanOrInfinity`] is off by default.
+    ///
+    /// [`Code::NanOrInfinity`]: ptx_check::rules::Code::NanOrInfinity
+    pub specials: bool,
 }
 
 impl Default for Settings {
@@ -127,6 +131,7 @@ impl Default for Settings {
             checks: Checks::All,
             keeps: Keeps::Nothing,
             until: None,
+            specials: false,
         }
     }
 }

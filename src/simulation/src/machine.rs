@@ -44,6 +44,7 @@ mod racing_reads;
 mod recording;
 mod reduction;
 mod results;
+mod specials;
 mod spread;
 mod states;
 mod step;
@@ -130,6 +131,8 @@ pub(crate) struct Conditions<'p> {
     /// Whether what happens is kept.
     pub(crate) records: bool,
     pub(crate) checks: Checks,
+    /// Whether NaN and infinity are looked for.
+    pub(crate) specials: bool,
     /// Whether results are computed that no source vouches for.
     pub(crate) believes: bool,
     /// Whether the launch is a cooperative one.
@@ -314,6 +317,7 @@ pub(crate) struct Machine<'p> {
     random: u64,
     recorder: Option<Box<Recorder>>,
     checks: Checks,
+    specials: bool,
     /// Whether results are computed that no source vouches for.
     believes: bool,
     is_cooperative: bool,
@@ -443,6 +447,7 @@ impl<'p> Machine<'p> {
             random: seed,
             recorder: conditions.records.then(Box::default),
             checks: conditions.checks,
+            specials: conditions.specials,
             believes: conditions.believes,
             is_cooperative: conditions.is_cooperative,
             trace: None,

@@ -167,6 +167,7 @@ impl Kernel<'_> {
             target: self.target,
             records: settings.records,
             checks: settings.checks,
+            specials: settings.specials,
             keeps_state: settings.keeps == Keeps::State,
             until: settings.until.and_then(|line| self.line(line)),
             believes: launch.believes,

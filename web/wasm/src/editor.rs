@@ -75,10 +75,7 @@ impl Editor {
 
     /// Runs these rules, too, although they are off by default: `TC313 TC708`.
     pub fn set_rules(&mut self, rules: &str) -> Result<(), String> {
-        let one = |rule: &str| Code::parse(rule).ok_or_else(|| format!("there is no rule `{rule}`"));
-        let rules = rules.split_whitespace().map(one).collect::<Result<Vec<Code>, String>>()?;
-        let severity = rules.into_iter().map(|code| (Selector::Rule(code), Severity::Warning)).collect();
-        self.options.rules = RuleSettings::default().with(&Layer { severity, ..Layer::default() });
+        self.options.rules = also(&rules.split_whitespace().collect::<Vec<_>>())?;
         Ok(())
     }
 
@@ -162,6 +159,14 @@ impl Editor {
         };
         all.map(word).collect()
     }
+}
+
+/// The rules that run, with some that are off by default.
+pub(crate) fn also(rules: &[impl AsRef<str>]) -> Result<RuleSettings, String> {
+    let one = |rule: &str| Code::parse(rule).ok_or_else(|| format!("there is no rule `{rule}`"));
+    let rules = rules.iter().map(|rule| one(rule.as_ref())).collect::<Result<Vec<Code>, String>>()?;
+    let severity = rules.into_iter().map(|code| (Selector::Rule(code), Severity::Warning)).collect();
+    Ok(RuleSettings::default().with(&Layer { severity, ..Layer::default() }))
 }
 
 /// What the instruction around a descriptor says that `decode` and `draw` ask.

@@ -1,6 +1,7 @@
 //! Runs of kernels.
 
 use ptx_check::Unit;
+use ptx_check::rules::Code;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
 use ptx_depict::run::Told;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use wasm_bindgen::prelude::*;
 
+use crate::editor::also;
 use crate::json;
 
 /// A module whose kernels can run.
@@ -34,11 +36,13 @@ struct Options {
     seed: u64,
     /// Whether what asynchronous operations do takes effect as late as it can.
     late: bool,
+    /// Rules that run although they are off by default.
+    rules: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: 2_000_000, strict: false, seed: 0, late: false }
+        Self { budget: 2_000_000, strict: false, seed: 0, late: false, rules: Vec::new() }
     }
 }
 
@@ -91,7 +95,9 @@ impl Runner {
     /// the run.
     pub fn run(&self, kernel: &str, launch: &str, options: &str) -> Result<String, String> {
         let options: Options = serde_json::from_str(options).map_err(|error| error.to_string())?;
+        let rules = also(&options.rules)?;
         let settings = Settings {
+            specials: rules.runs(Code::NanOrInfinity),
             schedule: match options {
                 Options { seed: 1.., .. } => Schedule::Random(options.seed),
                 Options { late: true, .. } => Schedule::Late,
@@ -109,6 +115,7 @@ impl Runner {
         } else {
             launched(&kernel, launch, &settings)?
         };
+        report.weigh(&rules);
         let suppressions = Suppressions::new(&self.unit, None);
         report.retain(|finding| !suppressions.silence(finding));
         ptx_check::locate(&self.unit, &mut report.diagnostics);

@@ -1,7 +1,7 @@
 //! What instructions compute, where the ISA says it in so many words.
 
-use ptx_arithmetic::Lanes;
 use ptx_arithmetic::known_bits::{Known, KnownBits};
+use ptx_arithmetic::{Lanes, Special};
 use ptx_isa::generic::{Operation, Role};
 use ptx_resolve::operations::Opcode;
 
@@ -16,6 +16,45 @@ fn compute(opcode: &str, sources: &[u64], destinations: usize) -> Vec<u64> {
         &mut results.iter_mut().collect::<Vec<_>>(),
     );
     results.iter().map(|lanes| lanes[0]).collect()
+}
+
+/// What is no finite number is told where it is made, not where it is passed on.
+#[test]
+fn specials_are_told_where_they_are_made() {
+    const ONE: u64 = 0x3F80_0000;
+    const LARGE: u64 = 0x7F00_0000;
+    const INFINITE: u64 = 0x7F80_0000;
+    const NAN: u64 = 0x7FC0_0000;
+    for (opcode, sources, expected) in [
+        ("mul.f32", &[LARGE, LARGE][..], Some(Special::Infinity)),
+        ("mul.f32", &[ONE, LARGE], None),
+        ("mul.f32", &[INFINITE, ONE], None),
+        ("mul.f32", &[INFINITE, 0], Some(Special::Nan)),
+        ("sub.f32", &[INFINITE, INFINITE], Some(Special::Nan)),
+        ("sub.f32", &[NAN, INFINITE], None),
+        ("fma.rn.f32", &[LARGE, LARGE, ONE], Some(Special::Infinity)),
+        ("div.rn.f32", &[0, 0], Some(Special::Nan)),
+        ("rcp.approx.f32", &[0], Some(Special::Infinity)),
+        ("lg2.approx.f32", &[0], Some(Special::Infinity)),
+        ("ex2.approx.f32", &[LARGE], Some(Special::Infinity)),
+        ("ex2.approx.f32", &[INFINITE | 1 << 31], None),
+        ("max.f32", &[INFINITE | 1 << 31, ONE], None),
+        ("add.f16x2", &[0x7BFF_0000, 0x7BFF_0000], Some(Special::Infinity)),
+        ("cvt.rn.f16.f32", &[LARGE], Some(Special::Infinity)),
+        ("cvt.rn.f16x2.f32", &[ONE, LARGE], Some(Special::Infinity)),
+        ("cvt.rn.satfinite.e4m3x2.f32", &[ONE, LARGE], None),
+        ("cvt.rni.s32.f32", &[LARGE], None),
+        ("testp.infinite.f32", &[INFINITE], None),
+        ("add.s32", &[INFINITE, 1], None),
+    ] {
+        let arithmetic = Opcode::new(opcode).arithmetic().unwrap().unwrap();
+        let registers: Vec<Lanes> = sources.iter().map(|value| [*value; 32]).collect();
+        let operands: Vec<&Lanes> = registers.iter().collect();
+        let mut result = [0; 32];
+        arithmetic.execute(0x30, &operands, &mut [&mut result]);
+        let made = arithmetic.makes_special(0x30, &operands, &[result]);
+        assert_eq!(made, expected.map(|special| (4, special)), "{opcode} {sources:x?}");
+    }
 }
 
 #[test]

@@ -75,6 +75,7 @@ codes! {
     SharedMemoryUninitialized "SIM505" "shared-memory-uninitialized" Error Silent,
     InvalidDescriptor "SIM506" "invalid-descriptor" Error Silent,
     OperandOverlap "SIM507" "operand-overlap" Error Silent,
+    NanOrInfinity "SIM508" "nan-or-infinity" Off Silent,
     // TC0 Syntax
     SyntaxError "TC001" "syntax-error" Error Rejects,
     InvalidToken "TC002" "invalid-token" Error Rejects,

@@ -17,6 +17,7 @@ pub(super) mod invalid_descriptor;
 pub(super) mod layout_mismatch;
 pub(super) mod misaligned;
 pub(super) mod named_barrier_misuse;
+pub(super) mod nan_or_infinity;
 pub(super) mod operand_overlap;
 pub(super) mod out_of_bounds;
 pub(super) mod phase_overtaken;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Parser;
 use ptx_check::Unit;
+use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::source::Source;
 use ptx_simulation::launch::LaunchError;
 use ptx_simulation::names::kernels_are;
@@ -51,7 +52,7 @@ pub(crate) fn recorded(path: &Path, kernel: Option<&str>, launch: Option<&Path>)
     let all = Kernels::new(&unit);
     let kernel =
         all.kernel(&name).ok_or_else(|| SimulateError::NoKernels { path: source.name().to_owned() })?;
-    let settings = simulate.options().settings();
+    let settings = simulate.options(&RuleSettings::default()).settings();
     let Some(text) = &file else {
         let report = kernel
             .simulate_assumed(&simulate.shape(), &settings)

@@ -13,6 +13,7 @@ use ptx_numbers::{Accumulator, Evidence, Form, Format, Matrix, Multiply, OldD};
 
 use super::access::{ASSUMED_RESULTS, Expected};
 use super::places::Place;
+use super::specials::{Made, made_by_multiply};
 use super::spread::{self, Lines};
 use super::warp::{Strand, lanes};
 use super::{Machine, Stop};
@@ -31,6 +32,8 @@ struct Elements {
 struct Results {
     values: Vec<u64>,
     known: Vec<bool>,
+    /// Where NaN or infinity is made, if that is asked.
+    made: Option<Made>,
 }
 
 impl Machine<'_> {
@@ -42,10 +45,13 @@ impl Machine<'_> {
         }
         let guesses = self.is_assumed && self.assumes.is_some();
         let results = if guesses || active != u32::MAX { None } else { self.product(strand, mma) };
-        let Some(Results { values, known }) = results else {
+        let Some(Results { values, known, made }) = results else {
             self.set_unknown(strand, mma.d, active);
             return;
         };
+        if let Some((row, column, special)) = made {
+            self.report_special(strand.step, special, &format!("D[{row}, {column}]"));
+        }
         let (per_register, bits) = mma.parts_of_d();
         for (index, operand) in self.operands(mma.d).iter().enumerate() {
             let (mut value, mut unknown): (Lanes, u32) = ([0; 32], 0);
@@ -126,7 +132,12 @@ impl Machine<'_> {
         let mut values = narrow(&d.values);
         let a = Lines { matrix: matrix_a, lost: &a.lost };
         let b = Lines { matrix: matrix_b, lost: &b.lost };
-        spread::multiply(arithmetic, (&a, &b), &mut values, &mut d.known, OldD::Read { scale: 0 });
+        let old = OldD::Read { scale: 0 };
+        let before = if self.specials { values.clone() } else { Vec::new() };
+        spread::multiply(arithmetic, (&a, &b), &mut values, &mut d.known, old);
+        if self.specials {
+            d.made = made_by_multiply(arithmetic, (&a, &b), (&before, &values), &d.known, old);
+        }
         d.values = values.into_iter().map(u64::from).collect();
     }
 
@@ -154,7 +165,7 @@ impl Machine<'_> {
     /// The old D.
     fn accumulator(&self, strand: &Strand, mma: &Mma) -> Results {
         let count = (mma.sum.m * mma.sum.n) as usize;
-        let mut d = Results { values: vec![0; count], known: vec![false; count] };
+        let mut d = Results { values: vec![0; count], known: vec![false; count], made: None };
         let (per_register, bits) = mma.parts_of_d();
         for (index, operand) in self.operands(mma.c).iter().enumerate() {
             let (value, unknown) = self.value(strand, *operand);

@@ -12,6 +12,7 @@ use ptx_numbers::{
 
 use super::bytes::Bytes;
 use super::cells::{Cells, first_bit};
+use super::specials::{Made, made_by_multiply};
 use super::spread::{self, Lines};
 use super::warp::Strand;
 use super::{Cta, Machine};
@@ -143,6 +144,8 @@ pub(super) struct Part {
     pub(super) values: Vec<u32>,
     /// By column: the lanes whose values are known, and the lanes whose cells are left alone and were known.
     pub(super) known: Vec<(u128, u128)>,
+    /// Where NaN or infinity is made, if that is asked: a row and a column of the part.
+    pub(super) made: Option<Made>,
 }
 
 impl Part {
@@ -282,7 +285,12 @@ impl Product {
 
     /// What the cells of D hold afterwards; nothing if none of that is known. `matrices` are the bytes of shared memory
     /// that it reads, as CTAs, starts and ends.
-    pub(super) fn compute(&self, ctas: &[Cta], matrices: impl Iterator<Item = (u32, u32, u32)>) -> Vec<Part> {
+    pub(super) fn compute(
+        &self,
+        ctas: &[Cta],
+        matrices: impl Iterator<Item = (u32, u32, u32)>,
+        specials: bool,
+    ) -> Vec<Part> {
         // Where nothing of an operand is known, as where a launch says nothing of its arrays.
         let is_lost = |(cta, start, end): (u32, u32, u32)| {
             !ctas[cta as usize].shared.is_partly_known(start.into(), (end - start) as usize)
@@ -305,7 +313,7 @@ impl Product {
                     Source::Shared { .. } => shared.get_or_insert_with(|| read(&|row| row)),
                     Source::Tensor { .. } => shared.insert(read(&|row| self.layout.lane(row, part))),
                 };
-                parts.push(self.part(a, &b, (index, part), memory, *cta));
+                parts.push(self.part(a, &b, (index, part), (memory, *cta), specials));
             }
         }
         parts
@@ -330,7 +338,14 @@ impl Product {
     }
 
     /// A part of D in a CTA, the `index`-th of them.
-    fn part(&self, a: &Elements, b: &Elements, (index, part): (usize, u32), memory: &Cta, cta: u32) -> Part {
+    fn part(
+        &self,
+        a: &Elements,
+        b: &Elements,
+        (index, part): (usize, u32),
+        (memory, cta): (&Cta, u32),
+        specials: bool,
+    ) -> Part {
         let cells = &memory.tensor.cells;
         let (rows, count) = (self.layout.rows(), self.n / self.layout.parts());
         let (k, columns) = (self.k as usize, (part * count) as usize..((part + 1) * count) as usize);
@@ -388,7 +403,11 @@ impl Product {
         }
         let a = Lines { matrix: of_a, lost: &lost_rows };
         let b = Lines { matrix: of_b, lost: &lost_columns };
+        let before = if specials { values.clone() } else { Vec::new() };
         spread::multiply(&self.arithmetic, (&a, &b), &mut values, &mut known, self.old);
+        let made = specials
+            .then(|| made_by_multiply(&self.arithmetic, (&a, &b), (&before, &values), &known, self.old))
+            .flatten();
         let mut by_column: Vec<(u128, u128)> =
             known_before.iter().map(|known| (0, known & left_alone)).collect();
         by_column.resize(count, (0, 0));
@@ -403,7 +422,7 @@ impl Product {
                 }
             }
         }
-        Part { cta, column: self.d.1, lanes, values, known: by_column }
+        Part { cta, column: self.d.1, lanes, values, known: by_column, made }
     }
 }
 

@@ -189,7 +189,7 @@ impl Machine<'_> {
                 self.visit_tensor(access, &operation.clock, &writes);
                 let parts = if let Effect::Product(product) = &effect {
                     let matrices = shared.iter().map(|(cta, matrix, _)| (*cta, matrix.start, matrix.end));
-                    product.compute(&self.ctas, matrices)
+                    product.compute(&self.ctas, matrices, self.specials)
                 } else {
                     Vec::new()
                 };
@@ -198,6 +198,11 @@ impl Machine<'_> {
                     self.products += effect.products();
                 }
                 for part in &parts {
+                    if let Some((row, column, special)) = part.made {
+                        let (lane, column) = (part.lanes[row], part.column + column as u32);
+                        let place = format!("lane {lane}, column {column} of Tensor Memory");
+                        self.report_special(operation.step, special, &place);
+                    }
                     self.put_part(part);
                 }
                 if let (Effect::Product(product), true) = (&effect, self.trace.is_some()) {

@@ -350,6 +350,7 @@ impl Machine<'_> {
         let sources = &program.operands[sources.range()];
         let destinations = &program.operands[destinations.range()];
         let mut results: SmallVec<[Lanes; 2]> = smallvec::smallvec![[0; 32]; destinations.len()];
+        let mut special = None;
         let unknown = {
             let warp = &self.warps[strand.warp as usize];
             let mut made: SmallVec<[Lanes; 1]> = SmallVec::new();
@@ -380,7 +381,11 @@ impl Machine<'_> {
             }
             let mut places: SmallVec<[&mut Lanes; 2]> = results.iter_mut().collect();
             arithmetic.execute(active, &values, &mut places);
+            drop(places);
             let any = doubts.iter().fold(0, |all, doubt| all | doubt);
+            if self.specials {
+                special = arithmetic.makes_special(active & !any, &values, &results);
+            }
             if any == 0 {
                 0
             } else if arithmetic.is_exchange() {
@@ -389,6 +394,10 @@ impl Machine<'_> {
                 depends.unknown(any, &values, &doubts)
             }
         };
+        if let Some((lane, special)) = special {
+            let warp = self.warps[strand.warp as usize].index;
+            self.report_special(strand.step, special, &format!("the result of lane {lane} of warp {warp}"));
+        }
         if unknown != 0 && self.may_be_partly_known(strand, arithmetic, sources) {
             let count = destinations.len();
             let partly: SmallVec<[_; 2]> = (0..count)
