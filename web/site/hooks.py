@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pathlib
 import posixpath
 import re
@@ -9,7 +10,11 @@ import re
 from mkdocs.structure.files import File
 
 REPOSITORY = "https://github.com/ptx-tc/ptx-tc"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASSETS = pathlib.Path(__file__).parent / "assets"
+
+# Warnings of this logger fail the build.
+log = logging.getLogger("mkdocs.hooks")
 
 FAMILIES = {
     "SIM1": "SIM1: hangs",
@@ -62,9 +67,14 @@ def on_page_markdown(markdown, page, config, files):
     def link(match):
         if match[1] is None:
             return match[0]
-        path = posixpath.normpath(posixpath.join("docs", directory, match[2]))
-        is_outside = not re.match(r"\w+:|#|/", match[2]) and not path.startswith("docs/")
-        return f"](" + (f"{REPOSITORY}/blob/main/{path}" if is_outside else match[2])
+        path, _, anchor = posixpath.normpath(posixpath.join("docs", directory, match[2])).partition("#")
+        if re.match(r"\w+:|#|/", match[2]) or path.startswith("docs/"):
+            return match[0]
+        found = ROOT / path
+        if not found.exists():
+            log.warning("%s: `%s` is no file of the repository", page.file.src_uri, match[2])
+        kind = "tree" if found.is_dir() else "blob"
+        return f"]({REPOSITORY}/{kind}/main/{path}" + (f"#{anchor}" if anchor else "")
 
     def fence(match):
         language = {"console": "sh"}.get(match[1], match[1])
