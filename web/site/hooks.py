@@ -31,11 +31,13 @@ FAMILIES = {
     "TC6": "TC6: descriptors",
     "TC7": "TC7: order",
     "TC8": "TC8: threads and barriers",
-    "TC9": "TC9: style and `asm`",
+    "TC9": "TC9: style and asm",
 }
 
 # A block of code, which stays as it is; or a link, of which the address is the second group.
 BLOCK_OR_LINK = re.compile(r"^```.*?^```$|(\]\()([^)\s]+)(?=\))", re.DOTALL | re.MULTILINE)
+# A link whose text is the name of a page: on the site it is the page's title.
+NAMED = re.compile(r"\[[\w./-]+\.md\](\(([\w./-]+\.md)(?:#[\w-]*)?\))")
 # The first line of a block of code.
 FENCE = re.compile(r"^```(\w+)[ \t]*(\S*)$", re.MULTILINE)
 
@@ -81,4 +83,9 @@ def on_page_markdown(markdown, page, config, files):
         title = f' title="{match[2]}"' if match[2] else ""
         return f"```{language}{title}"
 
-    return FENCE.sub(fence, BLOCK_OR_LINK.sub(link, markdown))
+    def title(match):
+        found = pathlib.Path(config.docs_dir) / directory / match[2]
+        heading = re.search(r"^# (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE) if found.exists() else None
+        return f"[{heading[1]}]{match[1]}" if heading else match[0]
+
+    return FENCE.sub(fence, BLOCK_OR_LINK.sub(link, NAMED.sub(title, markdown)))
