@@ -56,6 +56,8 @@ impl Gpu {
 struct Feature {
     chapter: &'static str,
     instruction: String,
+    /// Its name, or the syntax of one of its forms.
+    shown: String,
     /// The qualifiers, or nothing for the whole instruction.
     with: String,
     since: BTreeMap<Target, PtxVersion>,
@@ -79,7 +81,7 @@ fn features() -> Vec<Feature> {
     let mut features = tensor_features();
     for row in rows() {
         for feature in features_of(row) {
-            let same = |it: &&mut Feature| it.instruction == feature.instruction && it.with == feature.with;
+            let same = |it: &&mut Feature| it.shown == feature.shown && it.with == feature.with;
             match features.iter_mut().find(same) {
                 // Forms of one instruction: what one of them has, the instruction has.
                 Some(known) => {
@@ -98,6 +100,7 @@ fn tensor_features() -> Vec<Feature> {
     let feature = |with: &str, targets: &[Target], since: PtxVersion| Feature {
         chapter: "Tensor Memory and tcgen05",
         instruction: "tcgen05".to_owned(),
+        shown: "tcgen05".to_owned(),
         with: with.to_owned(),
         since: targets.iter().filter_map(|it| Some((*it, it.since()?.max(since)))).collect(),
     };
@@ -121,8 +124,8 @@ fn features_of(row: &'static Row) -> Vec<Feature> {
         for (since, choices) in by_since {
             if constraint.when.is_empty() || since.keys().ne(whole.keys()) {
                 let (chapter, instruction) = (row.chapter, row.name().to_owned());
-                let with = if constraint.when.is_empty() { form(row) } else { shown(&choices) };
-                features.push(Feature { chapter, instruction, with, since });
+                let (shown, with) = if constraint.when.is_empty() { form(row) } else { told(row, &choices) };
+                features.push(Feature { chapter, instruction, shown, with, since });
             }
         }
     }
@@ -130,25 +133,53 @@ fn features_of(row: &'static Row) -> Vec<Feature> {
 }
 
 /// What tells a form of an instruction from those that other targets or versions have: the words that only this one
-/// takes, or its syntax. Nothing where there is one form.
-fn form(row: &'static Row) -> String {
+/// takes, or its syntax. The name alone where there is one form.
+fn form(row: &'static Row) -> (String, String) {
+    let name = row.name().to_owned();
     let whole = since(row, &[]);
     let others: Vec<&Row> = rows().filter(|it| it.name() == row.name() && since(it, &[]) != whole).collect();
     if others.is_empty() {
-        return String::new();
+        return (name, String::new());
     }
     let is_own = |word: &Modifier| {
         !others.iter().any(|other| other.modifiers.iter().any(|group| group.words.contains(word)))
     };
     let mut required = row.modifiers.iter().filter(|group| group.required);
     match required.find(|group| group.words.iter().all(is_own)) {
-        Some(group) => list(group.words.iter().map(|word| format!("`.{}`", word.spelling())).collect()),
-        None => {
-            let line = row.line(row.name());
-            let opcode = line.split_once(' ').map_or(line.as_str(), |(opcode, _)| opcode);
-            format!("the syntax `{opcode}`")
+        Some(group) => {
+            (name, list(group.words.iter().map(|word| format!("`.{}`", word.spelling())).collect()))
+        }
+        None => (syntax(row), String::new()),
+    }
+}
+
+/// An instruction and words of it: the syntax, if other forms of the instruction take the same words elsewhere.
+fn told(row: &'static Row, choices: &[Choice]) -> (String, String) {
+    let takes = |other: &Row, word: &Modifier| other.modifiers.iter().any(|group| group.words.contains(word));
+    let differs = |other: &Row| {
+        choices.iter().any(|choice| {
+            choice.iter().filter_map(|(_, word)| word.as_ref()).all(|word| takes(other, word))
+                && since(other, choice) != since(row, choice)
+        })
+    };
+    let is_ambiguous =
+        rows().any(|other| !std::ptr::eq(other, row) && other.name() == row.name() && differs(other));
+    (if is_ambiguous { syntax(row) } else { row.name().to_owned() }, shown(choices))
+}
+
+/// The opcode of a row, without what is optional.
+fn syntax(row: &Row) -> String {
+    let line = row.line(row.name());
+    let (mut opcode, mut depth) = (String::new(), 0usize);
+    for letter in line.chars().take_while(|letter| *letter != ' ') {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => opcode.push(letter),
+            _ => {}
         }
     }
+    opcode
 }
 
 /// Words of which one stands in an opcode.
@@ -241,10 +272,10 @@ fn shown(choices: &[Choice]) -> String {
 
 impl Feature {
     fn name(&self) -> String {
-        match (self.instruction.as_str(), self.with.as_str()) {
-            (instruction, "") => format!("`{instruction}`"),
-            ("tcgen05", with) => with.to_owned(),
-            (instruction, with) => format!("`{instruction}` with {with}"),
+        match (self.shown.as_str(), self.with.as_str()) {
+            (shown, "") => format!("`{shown}`"),
+            ("tcgen05", with) if with.starts_with("`tcgen05.") => with.to_owned(),
+            (shown, with) => format!("`{shown}` with {with}"),
         }
     }
 
@@ -261,7 +292,7 @@ fn page(gpu: &Gpu, features: &[Feature]) -> String {
          Generated from the tables in `src/isa` by `cargo xtask generate`; `cargo xtask oracle` and `cargo xtask generic` \
          compare them with\nNVIDIA's assembler. A number is the first version of the PTX ISA that has a feature on a target; a \
          dash says that no version has it.\nWhat all targets from sm_100 on have is not listed: see [all \
-         targets](README.md).\n\n```console\nptx-tc check kernel.ptx --target {a}\n```\n\n\
+         targets](README.md).\nAn opcode such as `cvt.rnd.dtype.atype` is one form of an instruction, as the ISA writes it.\n\n```console\nptx-tc check kernel.ptx --target {a}\n```\n\n\
          checks a kernel for this target, whatever `.target` it has.\n\n## Targets\n\n\
          | target | since | code for it runs on |\n|---|---|---|\n",
         gpu.sm,
@@ -311,7 +342,7 @@ fn page(gpu: &Gpu, features: &[Feature]) -> String {
     text.push_str("\n## What it lacks\n\n| feature | targets that have it |\n|---|---|\n");
     for feature in features.iter().filter(|it| !columns.iter().any(|target| it.has(*target))) {
         // Of what lacks altogether, no part is listed.
-        let whole = |it: &&Feature| it.instruction == feature.instruction && it.with.is_empty();
+        let whole = |it: &&Feature| it.shown == feature.instruction && it.with.is_empty();
         let is_part = !feature.with.is_empty()
             && features.iter().find(whole).is_some_and(|it| !columns.iter().any(|target| it.has(*target)));
         if !is_part {
@@ -392,12 +423,8 @@ fn by_version() -> BTreeMap<PtxVersion, Vec<String>> {
             if version < FIRST || choices.is_empty() {
                 continue;
             }
-            let with = if constraint.when.is_empty() { form(row) } else { shown(&choices) };
-            let name = if with.is_empty() {
-                format!("`{}`", row.name())
-            } else {
-                format!("`{}` with {with}", row.name())
-            };
+            let (shown, with) = if constraint.when.is_empty() { form(row) } else { told(row, &choices) };
+            let name = if with.is_empty() { format!("`{shown}`") } else { format!("`{shown}` with {with}") };
             let names = by_version.entry(version).or_default();
             if !names.contains(&name) {
                 names.push(name);
