@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::slice;
 
 use ptx_check::isa::generic::{Constraint, Demand, Modifier, Row, Term, rows};
 use ptx_check::isa::multiprocessor::Multiprocessor;
@@ -146,9 +147,7 @@ fn form(row: &'static Row) -> (String, String) {
     };
     let mut required = row.modifiers.iter().filter(|group| group.required);
     match required.find(|group| group.words.iter().all(is_own)) {
-        Some(group) => {
-            (name, list(group.words.iter().map(|word| format!("`.{}`", word.spelling())).collect()))
-        }
+        Some(group) => (name, list(&spelled(group.words))),
         None => (syntax(row), String::new()),
     }
 }
@@ -182,10 +181,14 @@ fn syntax(row: &Row) -> String {
     opcode
 }
 
+fn spelled(words: &[Modifier]) -> Vec<String> {
+    words.iter().map(|word| format!("`.{}`", word.spelling())).collect()
+}
+
 /// Words of which one stands in an opcode.
-fn list(words: Vec<String>) -> String {
+fn list(words: &[String]) -> String {
     let length: usize = words.iter().map(String::len).sum();
-    match &words[..] {
+    match words {
         [first, .., last] if length > MOST => format!("{first}/.../{last}"),
         words => words.join("/"),
     }
@@ -235,14 +238,10 @@ fn shown(choices: &[Choice]) -> String {
         let mut words: Vec<String> = Vec::new();
         for choice in choices {
             let (term, word) = choice[term];
-            let text = match word {
-                Some(word) => format!("`.{}`", word.spelling()),
-                None => {
-                    let none: Vec<String> =
-                        term.words.iter().map(|it| format!("`.{}`", it.spelling())).collect();
-                    format!("without {}", none.join(", "))
-                }
-            };
+            let text = word.map_or_else(
+                || format!("without {}", list(&spelled(term.words))),
+                |word| format!("`.{}`", word.spelling()),
+            );
             if !words.contains(&text) {
                 words.push(text);
             }
@@ -252,19 +251,22 @@ fn shown(choices: &[Choice]) -> String {
     let lists: Vec<Vec<String>> = (0..first.len()).map(parts).collect();
     let is_product = lists.iter().map(Vec::len).product::<usize>() == choices.len();
     if !is_product {
-        // One line for each word of the first term.
         let mut heads: Vec<Option<Modifier>> = choices.iter().map(|choice| choice[0].1).collect();
         heads.dedup();
-        let lines = heads.iter().map(|head| {
-            let of_head: Vec<Choice> = choices.iter().filter(|it| it[0].1 == *head).cloned().collect();
-            shown(&of_head)
-        });
-        return lines.collect::<Vec<_>>().join("; ");
+        let parts: Vec<String> = match heads.len() {
+            1 => choices.iter().map(|choice| shown(slice::from_ref(choice))).collect(),
+            _ => heads
+                .iter()
+                .map(|head| choices.iter().filter(|it| it[0].1 == *head).cloned().collect::<Vec<_>>())
+                .map(|of_head| shown(&of_head))
+                .collect(),
+        };
+        return parts.join("; ");
     }
     let text = |(nth, words): (Option<u8>, Vec<String>)| match nth {
-        Some(0) => format!("{} as the first type", list(words)),
-        Some(1) => format!("{} as the second type", list(words)),
-        _ => list(words),
+        Some(0) => format!("{} as the first type", list(&words)),
+        Some(1) => format!("{} as the second type", list(&words)),
+        _ => list(&words),
     };
     let nths = first.iter().map(|(term, _)| term.nth);
     nths.zip(lists).map(text).collect::<Vec<_>>().join(" and ")
@@ -308,12 +310,11 @@ fn page(gpu: &Gpu, features: &[Feature]) -> String {
         let _ = writeln!(text, "| CTAs | {} |", it.ctas);
         let _ = writeln!(text, "| shared memory | {} KiB |", it.shared_memory / 1024);
     }
-    let _ = match a.has_tensor_memory() {
-        true => {
-            let memory = if gpu.sm == 107 { TensorMemory::RUBIN } else { TensorMemory::BLACKWELL };
-            writeln!(text, "| Tensor Memory | {} lanes x {} columns |", TensorMemory::LANES, memory.columns)
-        }
-        false => writeln!(text, "| Tensor Memory | none |"),
+    let memory = if gpu.sm == 107 { TensorMemory::RUBIN } else { TensorMemory::BLACKWELL };
+    let _ = if a.has_tensor_memory() {
+        writeln!(text, "| Tensor Memory | {} lanes x {} columns |", TensorMemory::LANES, memory.columns)
+    } else {
+        writeln!(text, "| Tensor Memory | none |")
     };
 
     text.push_str("\n## What it has\n");
