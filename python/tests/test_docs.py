@@ -1,9 +1,10 @@
-"""The code of docs/python.md, pasted as it stands."""
+"""The code of docs/python.md and docs/README.md, pasted as it stands."""
 
 from __future__ import annotations
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -75,6 +76,44 @@ def test_a_kernel_of_tilelang(tmp_path) -> None:
     (tmp_path / "tilelang_add.py").write_text(FILES["tilelang_add.py"], encoding="utf-8")
     done = subprocess.run([sys.executable, "tilelang_add.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+START = pathlib.Path(__file__).resolve().parents[2] / "docs" / "start"
+
+
+def _ptx_tc(folder: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ptx_tc", *arguments], cwd=folder, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(("name", "needs"), [("scale.py", "triton"), ("double.py", "cutlass")])
+def test_the_first_page_makes_ptx(tmp_path, name, needs) -> None:
+    pytest.importorskip(needs)
+    shutil.copy(START / name, tmp_path)
+    done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("*.ptx"))) == 1
+    assert _ptx_tc(tmp_path, "check", ".", "--include", "*.ptx").returncode == 0
+    ran = _ptx_tc(tmp_path, "simulate", ".")
+    assert ran.returncode == 0 and "clean" in ran.stdout, ran.stdout
+
+
+def test_the_first_page_compiles_with_nvcc(tmp_path) -> None:
+    from ptx_tc import cuda
+
+    if cuda.find_nvcc() is None:
+        pytest.skip("no nvcc")
+    source = (START / "sum.cu").read_text(encoding="utf-8")
+    shutil.copy(START / "sum.toml", tmp_path)
+    wrong = "threadIdx.x == 64"
+    assert wrong in source
+    for text, status in ((source, 1), (source.replace(wrong, "threadIdx.x == 0"), 0)):
+        (tmp_path / "sum.cu").write_text(text, encoding="utf-8")
+        code = cuda.compile(text, name="sum.cu")
+        (tmp_path / "sum.ptx").write_bytes(code.code)
+        ran = _ptx_tc(tmp_path, "simulate", "sum.ptx", "--launch", "sum.toml")
+        assert ran.returncode == status, ran.stdout
 
 
 def test_the_blocks_have_the_types_that_the_stubs_say(tmp_path) -> None:

@@ -1,12 +1,14 @@
-//! The commands of the README and of the pages about the simulation print what these pages show.
+//! The commands of the pages run, and print what these pages show.
 //!
 //! `INSTA_UPDATE=always`, which writes snapshots, writes these outputs into the pages, too.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::common::root;
+use crate::common::{root, scratch};
 
 /// A line of a page that stands for any number of lines.
 const GAP: &str = "...";
@@ -82,6 +84,10 @@ fn outputs_of_the_pages() {
         ("README.md", "", 3),
         ("docs/simulation/tutorial.md", "docs/simulation", 6),
         ("docs/simulation/assumed-launches.md", "docs/simulation", 2),
+        ("docs/README.md", "docs/start", 5),
+        ("docs/guides/hangs.md", "", 2),
+        ("docs/guides/races.md", "", 3),
+        ("docs/guides/wrong-numbers.md", "", 2),
     ] {
         let page = fs::read_to_string(root().join(name)).unwrap();
         let blocks = blocks(&page);
@@ -119,4 +125,164 @@ fn outputs_of_the_pages() {
             }
         }
     }
+}
+
+/// Files of a page are those in the folder, so that both can be copied.
+#[test]
+fn files_of_the_first_page() {
+    let page = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    let mut count = 0;
+    for block in blocks(&page) {
+        let name = match block.language.split_once(' ') {
+            Some((_, name)) => name,
+            None if block.language == "toml" => "sum.toml",
+            None => continue,
+        };
+        let file = fs::read_to_string(root().join("docs/start").join(name)).unwrap();
+        assert!(file.lines().eq(block.lines.iter().copied()), "{name} is not what the page shows");
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}
+
+/// Where the commands of a page run, of which nobody says so: a folder with files that have the names that pages use.
+const PROJECT: &str = "project";
+
+/// Where the commands of a page run.
+fn directory(page: &str) -> &'static str {
+    match page {
+        "docs/README.md" => "docs/start",
+        "docs/found.md" | "docs/pictures.md" => "",
+        page if page.starts_with("docs/simulation/") => "docs/simulation",
+        page if page.starts_with("docs/guides/") => "",
+        _ => PROJECT,
+    }
+}
+
+/// Commands that are not run here, by their beginning, and why.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("git clone ", "needs the network"),
+    ("cargo ", "is not what users of the program run, or builds it"),
+    ("PTX_NUMBERS_RECORDED=", "needs a record of a GPU"),
+    ("pip install ", "needs an index; .ci/wheel-test installs the package"),
+    ("pre-commit ", ".ci/pre-commit-test"),
+    ("git add ", ".ci/pre-commit-test"),
+    ("git commit ", ".ci/pre-commit-test"),
+    ("nvcc ", "needs nvcc; python/tests/test_docs.py runs that of the first page"),
+    ("ptx-tc check gemm.ptx", "what nvcc makes"),
+    ("python scale.py", "needs Triton; python/tests/test_docs.py"),
+    ("python double.py", "needs CuTe DSL; python/tests/test_docs.py"),
+    ("python -m ptx_tc ", ".ci/wheel-test"),
+    ("cd python/tests ", "needs the package; .ci/wheel-test"),
+    ("npm ", ".ci/vscode-test"),
+    ("code ", "needs Visual Studio Code"),
+    ("ptx-tc check . --format rdjson | reviewdog", "needs reviewdog; .ci/formats-test reads the format"),
+    ("ptx-tc man | man ", "needs man"),
+];
+
+fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|it| it == "md") {
+            found.push(path);
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).unwrap();
+        }
+    }
+}
+
+/// A place where commands may write: a copy of the documentation, and a project.
+fn workplace() -> PathBuf {
+    let place = scratch("commands_of_the_pages");
+    copy(&root().join("docs"), &place.join("docs"));
+    for folder in ["found", "kernels", "simulation/findings"] {
+        copy(&root().join("fixtures").join(folder), &place.join("fixtures").join(folder));
+    }
+    let project = place.join(PROJECT);
+    fs::create_dir_all(project.join("kernels")).unwrap();
+    let simulation = root().join("docs/simulation");
+    fs::copy(simulation.join("gemm.ptx"), project.join("kernel.ptx")).unwrap();
+    fs::copy(simulation.join("gemm.toml"), project.join("launch.toml")).unwrap();
+    fs::copy(root().join("docs/kernel.ptx"), project.join("kernels/broken.ptx")).unwrap();
+    let kernel = ".version 9.0\n.target sm_100a\n.visible .entry _Z4gemmIfEvPf(.param .u64 p) { ret; }\n";
+    fs::write(project.join("k.ptx"), kernel).unwrap();
+    for folder in [
+        ".local/share/man/man1",
+        ".local/share/bash-completion/completions",
+        ".zfunc",
+        ".config/fish/completions",
+        ".config/elvish/lib",
+    ] {
+        fs::create_dir_all(place.join("home").join(folder)).unwrap();
+    }
+    place
+}
+
+/// Each command of each page runs, or it is on the list above.
+#[cfg(unix)]
+#[test]
+fn every_command_of_the_pages_runs() {
+    let mut all = Vec::new();
+    pages(&root().join("docs"), &mut all);
+    all.sort();
+    let place = workplace();
+    let program = Path::new(env!("CARGO_BIN_EXE_ptx-tc")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
+    let (mut ran, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    for file in all {
+        let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        let page = fs::read_to_string(&file).unwrap();
+        let blocks = blocks(&page);
+        for line in blocks.iter().filter(|it| it.language == "console").flat_map(|it| &it.lines) {
+            let command = line.split("  # ").next().unwrap().trim();
+            let listed_as = ELSEWHERE.iter().find(|(start, _)| command.starts_with(start.trim_end()));
+            if let Some((start, _)) = listed_as {
+                listed.insert(*start);
+                continue;
+            }
+            // Where that leads is known.
+            if command.is_empty() || command.starts_with("cd ") && !command.contains("&&") {
+                continue;
+            }
+            assert!(
+                command.starts_with("ptx-tc "),
+                "{name}: nothing runs `{command}`: list it, with the reason"
+            );
+            let directory = directory(&name);
+            // Pages of rules have the same commands again and again.
+            if !ran.insert((directory, command.to_owned())) {
+                continue;
+            }
+            let output = Command::new("sh")
+                .args(["-c", command])
+                .current_dir(place.join(directory))
+                .env("PATH", &path)
+                .env("HOME", place.join("home"))
+                .env("PROFILE", place.join("home/profile.ps1"))
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let error = String::from_utf8_lossy(&output.stderr);
+            let status = output.status.code();
+            // What is found, or cannot be judged, is no failure of the command.
+            assert!(matches!(status, Some(0 | 1 | 3)), "{name}: `{command}`: {status:?}\n{error}");
+        }
+    }
+    assert!(ran.len() > 150, "{} commands: they are not found any more", ran.len());
+    let unused: Vec<&str> =
+        ELSEWHERE.iter().map(|(start, _)| *start).filter(|it| !listed.contains(it)).collect();
+    assert!(unused.is_empty(), "no page has {unused:?}");
 }

@@ -16,6 +16,7 @@ mod event_order;
 #[cfg(unix)]
 mod fixes;
 mod formats;
+mod found;
 mod fronts;
 mod fuzz;
 mod generic;

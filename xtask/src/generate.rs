@@ -17,6 +17,7 @@ mod coverage;
 mod parser;
 mod rule_docs;
 mod svg;
+mod targets;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         ("docs/ptx-tc.schema.json".to_owned(), schema()?),
     ];
     files.extend(rule_docs::pages());
+    files.extend(targets::pages());
     let mut current = rule_docs::remove_strangers(arguments.check)?;
     current &= parser::write(arguments.check)?;
     for (path, text) in files {
@@ -114,7 +116,7 @@ fn gates() -> String {
     let mut text = String::from(
         "# Availability\n\nGenerated from `src/isa/src/targets.rs` by `cargo xtask generate`. `cargo xtask oracle` compares all of it with\n\
          the assembler. A cell holds the first PTX ISA version that has the feature on the target, or a dash if\n\
-         no version has it.\n\n",
+         no version has it. [What each GPU allows](targets/README.md) has all other instructions, with a page for each GPU.\n\n",
     );
     let since = |target: Target| TARGETS.iter().find(|(it, _)| *it == target).map(|&(_, since)| since);
     let _ = write!(text, "| feature |");

@@ -1,4 +1,4 @@
-//! The pictures of `docs/pictures.md` are those that its commands write.
+//! The pictures of `docs/pictures.md` and `docs/found.md` are those that their commands write.
 //!
 //! `INSTA_UPDATE=always`, which writes snapshots, writes the pictures, too.
 
@@ -8,7 +8,8 @@ use std::fs;
 
 use crate::common::{root, run, stderr, stdout};
 
-const PAGE: &str = "docs/pictures.md";
+/// The pages, and the folders of their pictures.
+const PAGES: [(&str, &str); 2] = [("docs/pictures.md", "pictures"), ("docs/found.md", "found")];
 
 /// The words of a command, of which one may be in quotes.
 fn words(command: &str) -> Vec<String> {
@@ -25,17 +26,24 @@ fn words(command: &str) -> Vec<String> {
 
 #[test]
 fn each_picture_is_what_its_command_writes() {
-    let page = fs::read_to_string(root().join(PAGE)).unwrap();
+    for (page, folder) in PAGES {
+        are_written(page, folder);
+    }
+}
+
+fn are_written(name_of_page: &str, folder: &str) {
+    let page = fs::read_to_string(root().join(name_of_page)).unwrap();
     let updates = env::var("INSTA_UPDATE").is_ok_and(|it| it == "always");
     let mut written = BTreeSet::new();
-    for command in page.lines().filter_map(|line| line.strip_prefix("ptx-tc ")) {
-        let mut words = words(command);
+    for command in page.lines().filter(|line| line.starts_with("ptx-tc draw ")) {
+        let mut words = words(command.trim_start_matches("ptx-tc "));
         let at = words.iter().position(|word| word == "--output").unwrap_or_else(|| panic!("{command}"));
         let file = words.remove(at + 1);
         words.splice(at..=at, ["--format".to_owned(), "svg".to_owned()]);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = run(&words);
-        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        // 1 where a field is wrong.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{command}: {}", stderr(&output));
         let drawn = stdout(&output);
         let path = root().join(&file);
         if updates {
@@ -43,18 +51,15 @@ fn each_picture_is_what_its_command_writes() {
             fs::write(&path, &drawn).unwrap();
         }
         let committed = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            committed == drawn,
-            "{file} is not what `ptx-tc {command}` writes; INSTA_UPDATE=always writes it"
-        );
+        assert!(committed == drawn, "{file} is not what `{command}` writes; INSTA_UPDATE=always writes it");
         let name = file.strip_prefix("docs/").unwrap();
-        assert!(page.contains(&format!("]({name})")), "{PAGE} does not show {name}");
+        assert!(page.contains(&format!("]({name})")), "{name_of_page} does not show {name}");
         written.insert(name.to_owned());
     }
     assert!(written.len() > 12, "{} commands: they are not found any more", written.len());
-    let files = fs::read_dir(root().join("docs/pictures")).unwrap();
+    let files = fs::read_dir(root().join("docs").join(folder)).unwrap();
     let all: BTreeSet<String> =
-        files.map(|it| format!("pictures/{}", it.unwrap().file_name().to_str().unwrap())).collect();
+        files.map(|it| format!("{folder}/{}", it.unwrap().file_name().to_str().unwrap())).collect();
     assert_eq!(all, written, "files that no command writes");
 }
 

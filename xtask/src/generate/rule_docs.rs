@@ -71,12 +71,35 @@ fn page(rule: &Rule) -> String {
              [pictures](../pictures.md#{section}).\n"
         );
     }
+    let found: Vec<String> = found(rule.code.as_str()).collect();
+    if !found.is_empty() {
+        let _ = write!(text, "\n## Found in shipped kernels\n\n{}\n", found.join("\n"));
+    }
     let _ = write!(
         text,
         "\n## Suppress it\n\n```ptx\n// ptx-tc: allow({})\n```\n\nafter the instruction or on the line above it.\n",
         rule.code.name()
     );
     text
+}
+
+/// The sections of `docs/found.md` that a rule has found, as items of a list.
+fn found(code: &str) -> impl Iterator<Item = String> {
+    const PAGE: &str = include_str!("../../../docs/found.md");
+    let link = format!("](rules/{code}.md)");
+    let sections = PAGE.split("\n## ").skip(1).filter_map(|section| section.split_once('\n'));
+    sections.filter_map(move |(title, text)| {
+        let row = |name: &str| text.lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
+        // What only the excerpt has comes after a semicolon.
+        let is_found = row("found")?.split(';').next()?.contains(&link);
+        let package =
+            row("package")?.split([',', ':', '(']).next()?.split(". ").next()?.trim_end_matches(" |");
+        // As the forge makes it.
+        let kept =
+            title.chars().filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
+        let anchor: String = kept.map(|it| if it == ' ' { '-' } else { it.to_ascii_lowercase() }).collect();
+        is_found.then(|| format!("- [{title}](../found.md#{anchor}), in {}", package.trim_end()))
+    })
 }
 
 /// The command that draws what a rule is about, and the section that shows such pictures.
