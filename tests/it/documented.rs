@@ -175,6 +175,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("python -m ptx_tc ", ".ci/wheel-test"),
     ("cd python/tests ", "needs the package; .ci/wheel-test"),
     ("npm ", ".ci/vscode-test"),
+    ("rustup target add ", "needs the network"),
+    ("cd web ", ".ci/web-test"),
     ("code ", "needs Visual Studio Code"),
     ("ptx-tc check . --format rdjson | reviewdog", "needs reviewdog; .ci/formats-test reads the format"),
     ("ptx-tc man | man ", "needs man"),

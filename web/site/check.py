@@ -99,6 +99,13 @@ def main(site: pathlib.Path) -> None:
                 problems.append(f"{name}: `{link}` leads nowhere")
             elif file in pages:
                 reached[path].add(file)
+                # What the playground opens: it has a file for each rule's example.
+                opened, is_equal, what = anchor.partition("=")
+                if file == site / "play/index.html" and is_equal:
+                    example = site / "play/examples" / f"{what}.json"
+                    if opened == "rule" and example.parent.is_dir() and not example.is_file():
+                        problems.append(f"{name}: the playground has no example `{what}`")
+                    continue
                 # `#__` is of the theme: its script makes them.
                 if anchor and not anchor.startswith("__") and anchor not in pages[file].ids and is_of_site:
                     problems.append(f"{name}: `{link}` leads to no place of {file.relative_to(site)}")

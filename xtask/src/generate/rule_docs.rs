@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use ptx_check::diagnostic::{Ptxas, Severity};
-use ptx_check::rules::{RULES, Rule};
+use ptx_check::rules::{Code, RULES, Rule};
 
 use crate::{Result, root};
 
@@ -74,6 +74,14 @@ fn page(rule: &Rule) -> String {
     let found: Vec<String> = found(rule.code.as_str()).collect();
     if !found.is_empty() {
         let _ = write!(text, "\n## Found in shipped kernels\n\n{}\n", found.join("\n"));
+    }
+    // An analysis limit is shown by no text alone.
+    if rule.code != Code::AnalysisLimit {
+        let _ = write!(
+            text,
+            "\n## Try it\n\n[An example in the playground](https://ptx-tc.github.io/play/#rule={})\n",
+            rule.code
+        );
     }
     let _ = write!(
         text,
