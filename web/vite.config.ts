@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
 const root = resolve(import.meta.dirname, "..");
-const LANGUAGES: Record<string, string> = { ptx: "ptx", cu: "cuda", cuh: "cuda", py: "python" };
+const LANGUAGES: Record<string, string> = { ptx: "ptx", cu: "cuda", cuh: "cuda", py: "python", rs: "rust", ll: "llvm" };
 
 /** What the page runs only if it is told to: the documentation of the rule says that it is off. */
 const OFF = new Set(["TC313", "TC708", "TC717", "TC902", "TC956", "TC957", "SIM508"]);

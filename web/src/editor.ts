@@ -17,6 +17,8 @@ export const LANGUAGES = {
   ptx: { title: "PTX", file: "kernel.ptx" },
   cuda: { title: "CUDA C++", file: "kernel.cu" },
   python: { title: "Python", file: "kernel.py" },
+  rust: { title: "Rust", file: "kernel.rs" },
+  llvm: { title: "LLVM IR", file: "kernel.ll" },
 } as const;
 
 export type Language = keyof typeof LANGUAGES;
@@ -125,7 +127,13 @@ function semanticTokens(client: LSPClient, uri: () => string) {
   );
 }
 
-const hostLanguages: Record<Language, () => Extension> = { ptx: () => [], cuda: cpp, python };
+const hostLanguages: Record<Language, () => Extension> = {
+  ptx: () => [],
+  cuda: cpp,
+  python,
+  rust: () => [],
+  llvm: () => [],
+};
 
 export class Editor {
   readonly view: EditorView;

@@ -1,6 +1,6 @@
 // Permalinks. What is shared stands behind the `#`, which browsers do not send.
 
-import type { Language } from "./editor.ts";
+import { LANGUAGES, type Language } from "./editor.ts";
 
 export interface Shared {
   text: string;
@@ -44,6 +44,6 @@ export async function read(hash: string): Promise<Shared | { example: string } |
   if (name !== `v${VERSION}`) return undefined;
   const bytes = await through(fromBase64(value), new DecompressionStream("deflate-raw"));
   const shared = JSON.parse(new TextDecoder().decode(bytes)) as Shared;
-  if (typeof shared.text !== "string" || !["ptx", "cuda", "python"].includes(shared.language)) return undefined;
+  if (typeof shared.text !== "string" || !Object.hasOwn(LANGUAGES, shared.language)) return undefined;
   return shared;
 }

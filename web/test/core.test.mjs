@@ -12,7 +12,7 @@ const web = join(import.meta.dirname, "..");
 const dist = join(web, "dist");
 core.initSync({ module: readFileSync(join(web, "src/wasm/ptx_tc_web_bg.wasm")) });
 
-const FILES = { ptx: "kernel.ptx", cuda: "kernel.cu", python: "kernel.py" };
+const FILES = { ptx: "kernel.ptx", cuda: "kernel.cu", python: "kernel.py", rust: "kernel.rs", llvm: "kernel.ll" };
 
 function codes(text, language, rules) {
   const editor = new core.Editor("{}", `file:///${FILES[language]}`, text);
