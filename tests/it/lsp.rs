@@ -9,4 +9,5 @@ mod host;
 mod instructions;
 mod reading;
 mod robustness;
+mod simulate;
 mod values;

@@ -1,8 +1,9 @@
 //! What is known of one version of a document.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ptx_check::analysis::definitions::RegisterSet;
 use ptx_check::analysis::description::{self, Description};
@@ -18,6 +19,7 @@ use ptx_check::{Document, Memory, Options, Report};
 use ptx_sources::Sources;
 use rustc_hash::FxHashMap;
 
+use crate::runs::{Ran, Run, Wish};
 use crate::text::Text;
 
 /// One version of a document, parsed and resolved.
@@ -37,6 +39,8 @@ pub(crate) struct Snapshot {
     /// The analyses of functions that were asked for. Locked, because they remember what they are
     /// asked.
     functions: Mutex<FxHashMap<u32, FunctionFacts>>,
+    /// The runs of its kernels.
+    runs: Mutex<BTreeMap<Wish, Run>>,
 }
 
 impl Snapshot {
@@ -51,6 +55,7 @@ impl Snapshot {
             checked: OnceLock::new(),
             sources: OnceLock::new(),
             functions: Mutex::default(),
+            runs: Mutex::default(),
         })
     }
 
@@ -87,6 +92,38 @@ impl Snapshot {
     /// The safe fixes of those.
     pub(crate) fn omitted_fixes(&self) -> &[Fix] {
         self.checked.get().map(|report| report.omitted_fixes.as_slice()).unwrap_or_default()
+    }
+
+    /// The file, if the document is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<Wish, Run>> {
+        // Nothing that panics runs while it is held.
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a run, if there is one.
+    pub(crate) fn run(&self, wish: &Wish) -> Option<Run> {
+        self.runs().get(wish).cloned()
+    }
+
+    /// Says what is known of a run.
+    pub(crate) fn set_run(&self, wish: &Wish, run: Option<Run>) {
+        match run {
+            Some(run) => self.runs().insert(wish.clone(), run),
+            None => self.runs().remove(wish),
+        };
+    }
+
+    /// The runs that have ended.
+    pub(crate) fn ran(&self) -> Vec<(Wish, Arc<Ran>)> {
+        let ran = |(wish, run): (&Wish, &Run)| match run {
+            Run::Ended(ran) => Some((wish.clone(), Arc::clone(ran))),
+            Run::Started => None,
+        };
+        self.runs().iter().filter_map(ran).collect()
     }
 
     /// Asks the analyses of a function, which are made when it is asked about for the first time.
@@ -135,6 +172,13 @@ impl Snapshot {
     pub(crate) fn is_written(&self, span: Span) -> bool {
         let host = self.document.host.as_ref();
         host.is_none_or(|host| host.source.slice(host.map.host(span)) == self.slice(span))
+    }
+
+    /// The name of a kernel, where it has its body.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Span> {
+        let unit = &self.document.unit;
+        let mut kernels = unit.module.bodies().filter(|(_, it)| it.is_entry).map(|(_, it)| it.name);
+        kernels.find(|it| self.slice(*it) == name)
     }
 
     /// The text that `span` covers.

@@ -94,6 +94,7 @@ impl Server {
     /// Fails what still waits for a document, or a version of it, that is no more.
     fn abandon(&mut self, document: Document) {
         document.latest.store(u64::MAX, Ordering::Relaxed);
+        self.supersede_runs(document.uri.as_str());
         for (request, _) in document.waiting {
             self.fail(request.id, Failure::superseded(&request.method));
         }
@@ -110,6 +111,7 @@ impl Server {
         for (request, _) in std::mem::take(&mut document.waiting) {
             self.fail(request.id, Failure::superseded(&request.method));
         }
+        self.supersede_runs(key);
     }
 
     /// Hands changed texts to the worker.
@@ -172,17 +174,21 @@ impl Server {
         if let Event::Parsed { snapshot, .. } = event {
             document.state = snapshot.map_or(State::Failed, State::Known);
             document.last = None;
-        } else if let State::Known(snapshot) = &document.state
-            && !self.client.pulls_diagnostics
-        {
-            let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
-            let params = lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics,
-                version: Some(document.version),
-            };
-            self.notify::<notifications::PublishDiagnostics>(params);
+        } else if !self.client.pulls_diagnostics {
+            self.publish(&uri);
         }
         self.answer(&uri);
+    }
+
+    /// Sends the findings of a document.
+    pub(super) fn publish(&self, uri: &str) {
+        let Some(document) = self.documents.get(uri) else { return };
+        let State::Known(snapshot) = &document.state else { return };
+        let params = lsp_types::PublishDiagnosticsParams {
+            uri: document.uri.clone(),
+            diagnostics: to_proto::diagnostics(self.client, snapshot, &document.uri),
+            version: Some(document.version),
+        };
+        self.notify::<notifications::PublishDiagnostics>(params);
     }
 }
