@@ -7,6 +7,7 @@ mod editing;
 mod edits;
 mod host;
 mod instructions;
+mod multiplies;
 mod reading;
 mod robustness;
 mod simulate;

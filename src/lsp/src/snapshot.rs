@@ -7,20 +7,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ptx_check::analysis::definitions::RegisterSet;
 use ptx_check::analysis::description::{self, Description};
-use ptx_check::analysis::descriptors;
+use ptx_check::analysis::descriptors::{self, Descriptors};
 use ptx_check::analysis::functions::FunctionFacts;
+use ptx_check::descriptor::{Features, idesc_check};
 use ptx_check::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
-use ptx_check::instruction::decode::{self, Decoded, Decoder};
+use ptx_check::instruction::Instruction;
+use ptx_check::instruction::decode::{self, Decoded, Decoder, Value};
 use ptx_check::resolve::environment::Environment;
 use ptx_check::resolve::symbols::Resolution;
 use ptx_check::source::Span;
 use ptx_check::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use ptx_check::{Document, Memory, Options, Report};
+use ptx_check::{Document, Memory, Options, Report, Unit};
 use ptx_sources::Sources;
 use rustc_hash::FxHashMap;
 
 use crate::runs::{Ran, Run, Wish};
 use crate::text::Text;
+use crate::values;
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -147,8 +150,11 @@ impl Snapshot {
         let environment = self.environment();
         self.facts(decoded.function?, |facts| {
             let (instructions, functions) = (slice::from_ref(decoded), slice::from_ref(facts));
-            let found = descriptors::find(&self.document.unit, instructions, functions, &environment);
+            let mut found = descriptors::find(&self.document.unit, instructions, functions, &environment);
             let features = environment.features();
+            for found in &mut found {
+                fill(&self.document.unit, decoded, facts, features, found);
+            }
             description::describe(&self.document.unit, instructions, functions, &found, features).pop()
         })
     }
@@ -317,6 +323,27 @@ impl Snapshot {
                 Some(parts) => self.leaves(parts, visit),
                 None => visit(index as u32, operand),
             }
+        }
+    }
+}
+
+/// Adds to descriptors what a statement of another language gives as constants.
+fn fill(
+    unit: &Unit,
+    decoded: &Decoded<'_>,
+    facts: &FunctionFacts,
+    features: Features,
+    found: &mut Descriptors,
+) {
+    for descriptor in found.descriptors.iter_mut().filter(|it| it.word.mask == 0) {
+        let bound = decoded.operands.iter().find(|bound| bound.span == descriptor.span);
+        let Some(Value::Scalar(scalar)) = bound.map(|bound| &bound.value) else { continue };
+        let Some(known) = values::given(unit, facts, scalar) else { continue };
+        descriptor.word = known;
+        if descriptor.name == "idesc"
+            && let Some(Instruction::Mma(mma)) = &decoded.instruction
+        {
+            found.facts = idesc_check::facts(mma.kind.value, features.generation, known);
         }
     }
 }
