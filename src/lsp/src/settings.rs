@@ -43,6 +43,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Whether the findings of runs have to be sent although it asks for findings: it cannot be told to ask again, and
+    /// does so only when the text changes.
+    pub(crate) fn wants_runs_apart(self) -> bool {
+        self.pulls_diagnostics && !self.refreshes_diagnostics
+    }
+
     /// Reads what it says of itself in `initialize`. Only what is asked here is read: a client may be newer than
     /// this, or be mistaken about what does not matter.
     pub(crate) fn new(params: &Value) -> Self {

@@ -98,6 +98,15 @@ pub(crate) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
 pub(crate) fn diagnostics(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
     let shown = snapshot.diagnostics().iter().map(|it| diagnostic(client, snapshot, uri, it));
     let mut shown: Vec<_> = shown.chain(omitted(snapshot.omitted())).collect();
+    if !client.wants_runs_apart() {
+        shown.extend(of_runs(client, snapshot, uri));
+    }
+    shown
+}
+
+/// The findings of runs.
+pub(crate) fn of_runs(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
+    let mut shown = Vec::new();
     for (wish, ran) in snapshot.ran() {
         for finding in ran.diagnostics.iter().map(|it| diagnostic(client, snapshot, uri, it)) {
             // Several launches may show the same.

@@ -259,6 +259,24 @@ fn findings_are_asked_for_again() {
     client.stop();
 }
 
+/// Clients that ask for findings, but cannot be told to do so, are sent those of runs.
+#[test]
+fn findings_of_runs_are_sent_apart() {
+    let mut capabilities = capabilities();
+    capabilities["textDocument"]["diagnostic"] = json!({});
+    let mut client = Client::start_with(capabilities, Value::Null);
+    let project = Project::hang();
+    project.open(&mut client);
+    let document = json!({ "textDocument": { "uri": project.uri } });
+    client.request("textDocument/diagnostic", document.clone());
+    client.request("workspace/executeCommand", project.command("gemm", Some("gemm.toml")));
+    assert_eq!(codes(&client.pushed(1)), ["SIM101"]);
+    assert!(!codes(&client.request("textDocument/diagnostic", document)["items"]).contains(&"SIM101"));
+    project.change(&mut client, 2, &project.text);
+    assert_eq!(client.pushed(2), json!([]));
+    client.stop();
+}
+
 /// By the request, by what shows its progress, by its lens, and by a change of the text: the other requests are
 /// answered meanwhile.
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lsp_server::{ErrorCode, Request};
-use lsp_types::notification as notifications;
+use lsp_types::{Diagnostic, notification as notifications};
 use ptx_check::source::Span;
 
 use super::{Server, guarded};
@@ -34,6 +34,7 @@ impl Server {
             dirty: false,
             state: State::Pending,
             last: None,
+            shows_runs: false,
             waiting: Vec::new(),
         };
         self.documents.insert(key.clone(), document);
@@ -81,12 +82,8 @@ impl Server {
 
     pub(super) fn close(&mut self, params: &lsp_types::DidCloseTextDocumentParams) {
         let Some(document) = self.documents.remove(params.text_document.uri.as_str()) else { return };
-        if !self.client.pulls_diagnostics {
-            self.notify::<notifications::PublishDiagnostics>(lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics: Vec::new(),
-                version: None,
-            });
+        if !self.client.pulls_diagnostics || document.shows_runs {
+            self.send_findings(&document, Vec::new(), None);
         }
         self.abandon(document);
     }
@@ -108,8 +105,12 @@ impl Server {
         document.latest.store(self.revisions, Ordering::Relaxed);
         document.state = State::Pending;
         document.dirty = true;
+        let shown = std::mem::take(&mut document.shows_runs);
         for (request, _) in std::mem::take(&mut document.waiting) {
             self.fail(request.id, Failure::superseded(&request.method));
+        }
+        if let Some(document) = self.documents.get(key).filter(|_| shown) {
+            self.send_findings(document, Vec::new(), Some(document.version));
         }
         self.supersede_runs(key);
     }
@@ -184,11 +185,25 @@ impl Server {
     pub(super) fn publish(&self, uri: &str) {
         let Some(document) = self.documents.get(uri) else { return };
         let State::Known(snapshot) = &document.state else { return };
-        let params = lsp_types::PublishDiagnosticsParams {
-            uri: document.uri.clone(),
-            diagnostics: to_proto::diagnostics(self.client, snapshot, &document.uri),
-            version: Some(document.version),
-        };
+        let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
+        self.send_findings(document, diagnostics, Some(document.version));
+    }
+
+    /// Sends the findings of runs alone.
+    pub(super) fn publish_runs(&mut self, uri: &str) {
+        let client = self.client;
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let State::Known(snapshot) = &document.state else { return };
+        let diagnostics = to_proto::of_runs(client, snapshot, &document.uri);
+        document.shows_runs = true;
+        if let Some(document) = self.documents.get(uri) {
+            self.send_findings(document, diagnostics, Some(document.version));
+        }
+    }
+
+    fn send_findings(&self, document: &Document, diagnostics: Vec<Diagnostic>, version: Option<i32>) {
+        let uri = document.uri.clone();
+        let params = lsp_types::PublishDiagnosticsParams { uri, diagnostics, version };
         self.notify::<notifications::PublishDiagnostics>(params);
     }
 }

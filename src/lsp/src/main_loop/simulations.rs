@@ -173,7 +173,9 @@ impl Server {
     fn renew_diagnostics(&mut self, uri: &str) {
         if !self.client.pulls_diagnostics {
             self.publish(uri);
-        } else if self.client.refreshes_diagnostics {
+        } else if self.client.wants_runs_apart() {
+            self.publish_runs(uri);
+        } else {
             self.ask::<requests::WorkspaceDiagnosticRefresh>(());
         }
     }
