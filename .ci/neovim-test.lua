@@ -122,5 +122,24 @@ end)
 local found = vim.diagnostic.get(0)[1]
 check(found.lnum == 1 and found.col == 37, "at the qualifier: " .. vim.inspect(found))
 
+-- A kernel is run from above it, by the key of the documentation.
+vim.cmd.edit(vim.fs.joinpath(vim.fs.dirname(vim.api.nvim_buf_get_name(0)), "hang.ptx"))
+local function lens()
+  local lenses = vim.lsp.codelens.get(0)
+  return #lenses == 1 and lenses[1].command and lenses[1].command.title
+end
+eventually("the kernel has a lens", function()
+  return lens() == "simulate"
+end)
+vim.api.nvim_win_set_cursor(0, { 4, 0 })
+vim.api.nvim_feedkeys("grx", "mx", false)
+eventually("the run finds the deadlock", function()
+  return severity("SIM101") == vim.diagnostic.severity.ERROR
+end)
+vim.api.nvim_exec_autocmds("BufEnter", { buffer = 0 })
+eventually("the lens has the verdict", function()
+  return lens() == "simulated: 1 finding (deadlock)"
+end)
+
 print("the server works in Neovim\n")
 vim.cmd("qall!")

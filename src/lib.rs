@@ -23,7 +23,7 @@
 //! ```text
 //!  cli                             the command line
 //!  lsp, render                     the language server; findings as text, JSON, SARIF ...
-//!  config, fix, sources, device    ptx-tc.toml; applies repairs; the sources that PTX was compiled from; kernels for programs
+//!  config, fix, sources, device    ptx-tc.toml, launch files; applies repairs; the sources that PTX was compiled from; kernels for programs
 //!  depict, workbench               what is known of kernels and of runs, as facts for pictures; descriptors and pictures from words
 //!  simulation                      runs a kernel without a GPU
 //!  checker                         the rules, and what runs them: its `lib.rs` draws the layers inside

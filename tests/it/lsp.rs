@@ -7,6 +7,8 @@ mod editing;
 mod edits;
 mod host;
 mod instructions;
+mod multiplies;
 mod reading;
 mod robustness;
+mod simulate;
 mod values;

@@ -1,6 +1,6 @@
 // Starts `ptx-tc lsp` and hands PTX files to it. Everything else is the server's business.
 
-import { ExtensionContext, commands, window, workspace } from "vscode";
+import { ExtensionContext, ProcessExecution, Task, TaskScope, commands, tasks, window, workspace } from "vscode";
 import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
 
 const SECTION = "ptx-tc";
@@ -8,7 +8,7 @@ const SECTION = "ptx-tc";
 let client: LanguageClient | undefined;
 
 /** The settings that the server knows, as it names them. */
-const SETTINGS = ["targets", "ptxVersion", "select", "ignore", "severity", "configuration"];
+const SETTINGS = ["targets", "ptxVersion", "select", "ignore", "severity", "configuration", "codeLens"];
 
 function settings(): Record<string, unknown> {
   const configuration = workspace.getConfiguration(SECTION);
@@ -36,6 +36,20 @@ async function start(): Promise<void> {
   }
 }
 
+/** Runs the kernels of the file with the command line, which draws the run. The server runs those above which it says so. */
+async function simulateInTerminal(): Promise<void> {
+  const document = window.activeTextEditor?.document;
+  if (document?.languageId !== "ptx" || document.uri.scheme !== "file") {
+    window.showErrorMessage("ptx-tc: open a file with PTX to simulate it.");
+    return;
+  }
+  // The program reads the file.
+  await document.save();
+  const command = workspace.getConfiguration(SECTION).get<string>("path", "ptx-tc");
+  const execution = new ProcessExecution(command, ["simulate", "--timeline", document.uri.fsPath]);
+  await tasks.executeTask(new Task({ type: "process" }, TaskScope.Workspace, "simulate", SECTION, execution));
+}
+
 async function stop(): Promise<void> {
   const running = client;
   client = undefined;
@@ -48,6 +62,7 @@ export async function activate(context: ExtensionContext): Promise<void> {
       await stop();
       await start();
     }),
+    commands.registerCommand("ptx-tc.simulateInTerminal", simulateInTerminal),
     workspace.onDidChangeConfiguration(async (event) => {
       if (event.affectsConfiguration(`${SECTION}.path`)) {
         await stop();

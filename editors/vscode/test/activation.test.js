@@ -2,6 +2,8 @@
 
 const assert = require("node:assert");
 const Module = require("node:module");
+const { readFileSync } = require("node:fs");
+const { resolve } = require("node:path");
 const { test } = require("node:test");
 
 const fake = require("./vscode.js");
@@ -27,6 +29,7 @@ function load(settings, { uri = "file:///project/kernel.ptx", languageId = "ptx"
     version: 1,
     isClosed: false,
     getText: () => text,
+    save: async () => true,
   };
   const { module, seen } = fake([document], settings);
   const original = Module._load;
@@ -80,6 +83,31 @@ test("findings in CUDA arrive", async () => {
   const start = CUDA.split("\n")[1].indexOf("48");
   assert.deepStrictEqual([finding.range.start.line, finding.range.start.character], [1, start]);
   await extension.deactivate();
+});
+
+test("a kernel is run from above it", async (t) => {
+  const path = resolve(__dirname, "../../../docs/simulation/hang.ptx");
+  const file = { uri: `file://${path}`, text: readFileSync(path, "utf8") };
+  const { extension, document, seen, module } = load({ "ptx-tc": { path: binary } }, file);
+  await extension.activate({ subscriptions: [] });
+  // A server that still runs would keep the test from its end.
+  t.after(() => extension.deactivate());
+  const token = new module.CancellationTokenSource().token;
+  const provider = seen.providers.registerCodeLensProvider;
+  const lenses = await provider.provideCodeLenses(document, token);
+  assert.deepStrictEqual(lenses.map((it) => it.command.title), ["simulate", "simulate with gemm.toml"]);
+  const { command } = lenses[1];
+  const ran = await seen.handlers[command.command](...command.arguments);
+  assert.strictEqual(ran.summary, "1 finding (deadlock)", JSON.stringify(ran));
+  const uri = document.uri.toString();
+  const codes = () => (seen.diagnostics.get(uri) ?? []).map((it) => it.code?.value ?? it.code);
+  await eventually(() => codes().includes("SIM101"), () => `not found: ${codes()}`);
+  const [, verdict] = await provider.provideCodeLenses(document, token);
+  assert.strictEqual(verdict.command.title, "gemm.toml: 1 finding (deadlock)");
+
+  await seen.handlers["ptx-tc.simulateInTerminal"]();
+  const [{ execution }] = seen.tasks;
+  assert.deepStrictEqual([execution.process, execution.args], [binary, ["simulate", "--timeline", path]]);
 });
 
 test("a missing program is said", async () => {

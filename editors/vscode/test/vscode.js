@@ -80,6 +80,24 @@ class MarkdownString {
   }
 }
 
+class CodeLens {
+  constructor(range, command) {
+    Object.assign(this, { range, command });
+  }
+}
+
+class ProcessExecution {
+  constructor(process, args) {
+    Object.assign(this, { process, args });
+  }
+}
+
+class Task {
+  constructor(definition, scope, name, source, execution) {
+    Object.assign(this, { definition, scope, name, source, execution });
+  }
+}
+
 class TabInputText {
   constructor(uri) {
     this.uri = uri;
@@ -124,7 +142,7 @@ function namespace(own) {
 
 /** The module `vscode` with these documents and settings; `seen` collects what the editor is told. */
 module.exports = function fake(documents, settings) {
-  const seen = { diagnostics: new Map(), providers: {}, errors: [], commands: [] };
+  const seen = { diagnostics: new Map(), providers: {}, errors: [], commands: [], handlers: {}, tasks: [] };
   const collection = () => ({
     set: (uri, found) => seen.diagnostics.set(uri.toString(), found ?? []),
     delete: (uri) => seen.diagnostics.delete(uri.toString()),
@@ -135,17 +153,19 @@ module.exports = function fake(documents, settings) {
   const channel = () => namespace({ append: () => {}, appendLine: () => {}, dispose: () => {} });
   const own = {
     EventEmitter: Emitter, Disposable, Uri, Position, Range, Diagnostic, Hover, MarkdownString,
-    CancellationTokenSource, CodeActionKind, TabInputText,
+    CancellationTokenSource, CodeActionKind, TabInputText, CodeLens, ProcessExecution, Task,
     DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
     env: namespace({ appName: "test", language: "en", uriScheme: "test" }),
     version: "1.91.0",
     extensions: namespace({ getExtension: () => undefined, all: [] }),
     commands: namespace({
-      registerCommand(name) {
+      registerCommand(name, handler) {
         seen.commands.push(name);
+        seen.handlers[name] = handler;
         return new Disposable();
       },
     }),
+    tasks: namespace({ executeTask: async (task) => seen.tasks.push(task) }),
     window: namespace({
       visibleTextEditors: documents.map((document) => ({ document })),
       activeTextEditor: { document: documents[0] },
@@ -153,7 +173,7 @@ module.exports = function fake(documents, settings) {
         all: [{ tabs: documents.map((document) => ({ input: new TabInputText(document.uri) })) }],
       }),
       createOutputChannel: channel,
-      showErrorMessage: (message) => (process.env.EXT && console.log(message, new Error().stack),  Promise.resolve(void seen.errors.push(message))),
+      showErrorMessage: (message) => Promise.resolve(void seen.errors.push(message)),
     }),
     workspace: namespace({
       textDocuments: documents,

@@ -19,6 +19,7 @@ const REQUESTS: &[&str] = &[
     "textDocument/diagnostic",
     "textDocument/documentHighlight",
     "textDocument/documentLink",
+    "textDocument/codeLens",
     "textDocument/documentSymbol",
     "textDocument/foldingRange",
     "textDocument/formatting",

@@ -27,7 +27,6 @@ mod files;
 mod format;
 mod init;
 mod input;
-mod launch_file;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod patch;

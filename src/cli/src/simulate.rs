@@ -14,18 +14,18 @@ use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
 use ptx_check::words::demangled;
 use ptx_check::{Options, Report, Unit};
+use ptx_config::launch::LaunchText;
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
-use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::launch::LaunchFile;
 use ptx_simulation::slice;
 use ptx_simulation::{Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict};
 
 use crate::check::{RuleArguments, ShownArguments};
 use crate::files::{FileArguments, Files, Wanted};
 use crate::input::{Input, InputError};
-use crate::launch_file::LaunchText;
 use crate::{Outcome, output_error, report_trouble, use_color};
 
 mod error;
@@ -375,10 +375,7 @@ impl Simulate {
             }
         };
         let directory = text.directory();
-        let mut read = |name: &str| {
-            fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))
-        };
-        let launch = kernel.fitting_launch(&text.file, &mut read);
+        let launch = kernel.fitting_launch(&text.file, &mut |name| text.data(name));
         let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
         // A mistake in it is said before the kernel runs.
         let asked = self.explain.as_deref().map(|text| slice::element(kernel, &launch, text)).transpose();

@@ -1,5 +1,5 @@
 //! `ptx-tc.toml`, or the table `[tool.ptx-tc]` of a `pyproject.toml`: what holds for the files below the directory
-//! that it stands in.
+//! that it stands in. And [launch files](launch).
 //!
 //! The file is read by hand and not by serde: a key or a value that cannot be meant is shown where
 //! it stands, with what was probably meant.
@@ -24,6 +24,7 @@ use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub mod launch;
 mod patterns;
 mod schema;
 

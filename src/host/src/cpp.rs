@@ -12,6 +12,7 @@ use super::{Found, Machine, Piece, Statement};
 use ptx_text::source::{Source, Span};
 
 mod constants;
+mod expressions;
 mod functions;
 mod guards;
 mod macros;

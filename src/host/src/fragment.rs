@@ -122,6 +122,9 @@ pub struct Binding {
     pub is_tied: bool,
     /// Whether no comma separates it from the operand before it.
     pub lacks_comma: bool,
+    /// The value of a register that is read, where that is a constant. The text does not say it, so that it is for what
+    /// is shown to people, and not for what is checked.
+    pub known: Option<i128>,
 }
 
 /// Literals that are written alike.
@@ -408,6 +411,7 @@ impl<'s> Builder<'s> {
                 uses,
                 is_tied: operand.is_tied,
                 lacks_comma: operand.lacks_comma,
+                known: operand.known,
             });
         }
         if declared.is_some() {

@@ -226,13 +226,24 @@ struct Operand {
     lacks_comma: bool,
     /// What it is called in the template, where operands have names.
     name: Option<String>,
+    /// The value of a register that is read, where that is a constant.
+    known: Option<i128>,
 }
 
 impl Operand {
     /// One that is written with its commas.
     fn new(span: Span, constraint: Constraint, is_output: bool) -> Self {
         let value = (span, false);
-        Self { span, constraint, value, is_output, is_tied: false, lacks_comma: false, name: None }
+        Self {
+            span,
+            constraint,
+            value,
+            is_output,
+            is_tied: false,
+            lacks_comma: false,
+            name: None,
+            known: None,
+        }
     }
 }
 

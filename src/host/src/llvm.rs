@@ -113,6 +113,11 @@ fn statement(
             continue;
         }
         let Some(argument) = arguments.next() else { break };
+        let number = || text[argument.range()].rsplit_once(' ')?.1.parse::<i128>().ok();
+        if matches!(operand.constraint, Constraint::Register(_)) && !operand.is_output {
+            let is_integer = text[argument.range()].starts_with('i');
+            operand.known = number().filter(|_| is_integer);
+        }
         if operand.constraint == Constraint::Immediate(None)
             && let Some((_, number)) = text[argument.range()].rsplit_once(' ')
             && let Ok(value) = number.parse::<i128>()

@@ -20,10 +20,11 @@ pub(crate) enum Action<'a> {
     FixAll { edits: Vec<Edit>, count: usize },
 }
 
-/// What can be done about the findings that touch `span`, and those at the places of `meant`; and
+/// What can be done about the findings, those of runs among them, that touch `span`, and those at the places of `meant`; and
 /// about all at once if that is asked for, which is dearer.
 pub(crate) fn actions<'s>(
     snapshot: &'s Snapshot,
+    simulated: &[&'s Diagnostic],
     span: Span,
     meant: &[Span],
     wants_fix_all: bool,
@@ -32,7 +33,8 @@ pub(crate) fn actions<'s>(
         let place = it.primary.span;
         place.start <= span.end && span.start <= place.end || meant.contains(&place)
     };
-    let found: Vec<&Diagnostic> = snapshot.diagnostics().iter().filter(here).collect();
+    let all = snapshot.diagnostics().iter().chain(simulated.iter().copied());
+    let found: Vec<&Diagnostic> = all.filter(here).collect();
     let mut actions = Vec::new();
     for &diagnostic in &found {
         if let Some(fix) = &diagnostic.fix {

@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What is wrong with a configuration, and where, in a line.
-fn describe(report: &miette::Report) -> String {
+pub(crate) fn describe(report: &miette::Report) -> String {
     let place = report.labels().and_then(|mut labels| labels.next()).and_then(|label| {
         let contents = report.source_code()?.read_span(label.inner(), 0, 0).ok()?;
         Some(format!("{}:{}: ", contents.name()?, contents.line() + 1))

@@ -1,10 +1,16 @@
 //! Multiplies, copies and their descriptors in words: what `analysis::description` says, in Markdown.
 
-use ptx_check::analysis::description::{Description, Multiply, Word};
-use ptx_check::descriptor::Values;
+use ptx_check::analysis::description::{Description, Multiply, Word, digits};
 use ptx_check::descriptor::field::FieldValue;
+use ptx_check::descriptor::{Values, idesc_check, instruction};
 use ptx_check::instruction::Mma;
+use ptx_check::instruction::decode::{Decoded, Value};
 use ptx_check::isa::mma_shapes::{self, Shape, Sizes, Variant};
+use ptx_check::isa::tensor::OperandClass;
+use ptx_check::isa::vocabulary::Qualifier;
+
+use crate::snapshot::Snapshot;
+use crate::values;
 
 /// `128×256×16, e4m3 × e5m2 → f32`, as far as it is known; not if M or N is not.
 pub(crate) fn label(multiply: &Multiply) -> Option<String> {
@@ -12,6 +18,33 @@ pub(crate) fn label(multiply: &Multiply) -> Option<String> {
     let Some((left, right)) = multiply.a.element.zip(multiply.b.element) else { return Some(sizes) };
     let accumulator = multiply.d.map(|name| format!(" → {name}")).unwrap_or_default();
     Some(format!("{sizes}, {left} × {right}{accumulator}"))
+}
+
+/// The label of a multiply that is not known as a whole: where another language decides what an operand is, a constant
+/// descriptor still says what is multiplied. And the descriptor.
+pub(crate) fn label_beside_holes(snapshot: &Snapshot, decoded: &Decoded<'_>) -> Option<(String, String)> {
+    if !decoded.problems.is_empty() {
+        return None;
+    }
+    let kind = decoded.qualifiers.words().find_map(|word| match word {
+        Qualifier::Kind(kind) => Some(kind),
+        _ => None,
+    })?;
+    let is_sparse = decoded.qualifiers.words().any(|word| matches!(word, Qualifier::Sparse(_)));
+    let mut operands = decoded.operands.iter();
+    let bound = operands.find(|it| it.slot.class == OperandClass::InstructionDescriptor)?;
+    let Value::Scalar(scalar) = &bound.value else { return None };
+    let known = values::operand(snapshot, decoded, scalar)?;
+    let generation = snapshot.environment().features().generation;
+    let facts = idesc_check::facts(kind, generation, known);
+    let k = facts.k.or_else(|| mma_shapes::k(kind, is_sparse))?;
+    let mut label = format!("{}×{}×{k}", facts.m?, facts.n?);
+    if let Some((left, right)) = facts.a.zip(facts.b) {
+        let layout = instruction::Format::of(kind, generation, known).layout();
+        let accumulator = layout.known("dtype", known).map(|(field, raw)| format!(" → {}", field.show(raw)));
+        label.push_str(&format!(", {left} × {right}{}", accumulator.unwrap_or_default()));
+    }
+    Some((label, format!("`{}`: {}", bound.slot.name, digits(known, 32))))
 }
 
 /// All that is known of a multiply.

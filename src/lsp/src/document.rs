@@ -33,6 +33,8 @@ pub(crate) struct Document {
     /// What was known of an earlier one, and how the text has changed since: so that completion in
     /// a large text need not wait.
     pub(crate) last: Option<(Arc<Snapshot>, Vec<Change>)>,
+    /// Whether findings of runs were sent that have to be taken back.
+    pub(crate) shows_runs: bool,
     /// Requests that wait for more to be known.
     pub(crate) waiting: Vec<(Request, Needs)>,
 }

@@ -15,7 +15,9 @@ use crate::navigation::Occurrence;
 use crate::settings::Client;
 use crate::snapshot::Snapshot;
 use crate::text::{Change, Place, Text};
-use crate::{actions, completion, hints, hover, links, navigation, outline, signature, to_proto, tokens};
+use crate::{
+    actions, completion, hints, hover, lenses, links, navigation, outline, signature, to_proto, tokens,
+};
 
 /// What a request is answered from.
 pub(crate) struct Context<'a> {
@@ -37,7 +39,7 @@ pub(crate) enum Needs {
 }
 
 /// Why a request has no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
@@ -83,6 +85,7 @@ pub(crate) fn needs(method: &str) -> Option<Needs> {
         | requests::SemanticTokensFullRequest::METHOD
         | requests::SemanticTokensRangeRequest::METHOD
         | requests::DocumentLinkRequest::METHOD
+        | requests::CodeLensRequest::METHOD
         | requests::Formatting::METHOD => Needs::Tree,
         _ => return None,
     })
@@ -103,9 +106,16 @@ pub(crate) fn handle(context: &Context<'_>, method: &str, params: Value) -> Answ
                 params.context.diagnostics.iter().map(|it| context.written_span(it.range)).collect();
             let only = params.context.only.as_deref();
             let fix_all = to_proto::is_wanted(to_proto::FIX_ALL, only);
-            let found =
-                actions::actions(context.snapshot, context.written_span(params.range), &meant, fix_all);
-            answer(to_proto::code_actions(context, found, only))
+            let span = context.written_span(params.range);
+            let ran = context.snapshot.ran();
+            let simulated: Vec<_> = ran.iter().flat_map(|(_, ran)| &ran.diagnostics).collect();
+            let found = actions::actions(context.snapshot, &simulated, span, &meant, fix_all);
+            let mut actions = to_proto::code_actions(context, found, only);
+            if to_proto::is_wanted(to_proto::SIMULATES, only) {
+                let runs = lenses::lenses(context.snapshot, span);
+                actions.extend(runs.iter().map(|it| to_proto::run_action(context, it)));
+            }
+            answer(actions)
         }
         requests::HoverRequest::METHOD => {
             let params: types::HoverParams = read(params)?;
@@ -223,6 +233,10 @@ fn handle_document(context: &Context<'_>, method: &str, params: Value) -> Answer
                     .map(|it| to_proto::inlay_hint(context, it))
                     .collect::<Vec<_>>(),
             )
+        }
+        requests::CodeLensRequest::METHOD => {
+            let lenses = lenses::lenses(context.snapshot, everything);
+            answer(lenses.iter().map(|it| to_proto::lens(context, it)).collect::<Vec<_>>())
         }
         requests::DocumentLinkRequest::METHOD => {
             let links = links::links(context.snapshot);

@@ -65,7 +65,10 @@ fn mask(span: Span, value: u64) -> Hint {
 
 /// What a multiply multiplies.
 fn multiply(snapshot: &Snapshot, decoded: &Decoded<'_>) -> Option<Hint> {
-    let Some(Instruction::Mma(mma)) = &decoded.instruction else { return None };
+    let Some(Instruction::Mma(mma)) = &decoded.instruction else {
+        let (label, tooltip) = descriptors::label_beside_holes(snapshot, decoded)?;
+        return Some(Hint { at: decoded.span.end, label, tooltip });
+    };
     let description = snapshot.describe(decoded)?;
     let label = descriptors::label(description.multiply.as_ref()?)?;
     Some(Hint { at: decoded.span.end, label, tooltip: descriptors::explain(mma, &description)? })

@@ -3,7 +3,8 @@
 //! ```text
 //! stdin ─► transport ─► main_loop ─► document (text, lines, versions)
 //!                          │  ▲              │
-//!                          │  └── worker ◄───┘   Source ─► Snapshot ─► findings
+//!                          │  ├── worker ◄───┤   Source ─► Snapshot ─► findings
+//!                          │  └── runs ◄─────┘   Snapshot ─► simulator ─► findings
 //!                          ▼
 //!                       handlers ─► hover, completion, navigation, ... ─► to_proto ─► stdout
 //! ```
@@ -19,6 +20,8 @@
 //!   fails with `ContentModified`. No answer is ever stale. Completion in a large text that has just
 //!   changed is the one exception: the place is that of the new text, the names those of the last
 //!   snapshot.
+//! - The user may ask for a run of a kernel. `runs` makes it on a third thread. Its findings are kept in the
+//!   snapshot, and go with it when the text changes; what still runs then is stopped.
 //! - The features know spans and text, nothing of the protocol. `handlers` calls them and
 //!   `to_proto` turns what they say into the protocol's types.
 
@@ -34,12 +37,14 @@ mod document;
 mod handlers;
 mod hints;
 mod hover;
+mod lenses;
 mod links;
 pub mod local;
 mod main_loop;
 mod navigation;
 mod outline;
 mod pictures;
+mod runs;
 mod scope;
 mod settings;
 mod signature;

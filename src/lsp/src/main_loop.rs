@@ -2,20 +2,24 @@
 
 mod documents;
 mod preferences;
+mod simulations;
 
 use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, select};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request::{self as requests, Request as _};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
+use simulations::{Running, ticks};
 
 use crate::document::{Document, State};
 use crate::handlers::{self, Failure};
+use crate::runs::{self, Ended, Job};
 use crate::settings::{Client, Settings};
 use crate::to_proto;
 use crate::transport::{Outgoing, Transport};
@@ -30,8 +34,10 @@ pub fn run() -> io::Result<bool> {
     let polite = match initialize(&transport) {
         Some((client, settings)) => {
             let (jobs, news) = worker::start()?;
-            let mut server = Server::new(client, settings, transport.outgoing.clone(), jobs);
-            server.serve(&transport.incoming, &news)
+            let (simulator, ends) = runs::start()?;
+            let out = transport.outgoing.clone();
+            let mut server = Server::new(client, settings, out, jobs, simulator);
+            server.serve(&transport.incoming, &news, &ends)
         }
         None => false,
     };
@@ -81,11 +87,23 @@ struct Server {
     /// Our requests to the client are numbered; those for settings are remembered.
     requests: i32,
     asked_for_settings: Option<RequestId>,
+    /// Where runs of kernels are put, those that have not ended, and how many there have been.
+    simulator: Sender<Job>,
+    running: Vec<Running>,
+    tickets: u64,
+    /// When it is said how far they are.
+    ticks: Receiver<Instant>,
     shutting_down: bool,
 }
 
 impl Server {
-    fn new(client: Client, settings: Result<Settings, String>, out: Sender<Outgoing>, jobs: Jobs) -> Self {
+    fn new(
+        client: Client,
+        settings: Result<Settings, String>,
+        out: Sender<Outgoing>,
+        jobs: Jobs,
+        simulator: Sender<Job>,
+    ) -> Self {
         let mut server = Self {
             client,
             settings: Settings::default(),
@@ -96,6 +114,10 @@ impl Server {
             revisions: 0,
             requests: 0,
             asked_for_settings: None,
+            simulator,
+            running: Vec::new(),
+            tickets: 0,
+            ticks: ticks(false),
             shutting_down: false,
         };
         server.configure(settings);
@@ -103,8 +125,14 @@ impl Server {
     }
 
     /// Runs until the client leaves; whether it said goodbye.
-    fn serve(&mut self, incoming: &Receiver<Message>, news: &Receiver<Event>) -> bool {
+    fn serve(
+        &mut self,
+        incoming: &Receiver<Message>,
+        news: &Receiver<Event>,
+        ends: &Receiver<Ended>,
+    ) -> bool {
         loop {
+            let ticks = self.ticks.clone();
             select! {
                 recv(incoming) -> message => {
                     let Ok(message) = message else { return self.shutting_down };
@@ -123,6 +151,11 @@ impl Server {
                     let Ok(event) = event else { return false };
                     self.event(event);
                 }
+                recv(ends) -> end => {
+                    let Ok(end) = end else { return false };
+                    self.ended(end);
+                }
+                recv(ticks) -> _ => self.tick(),
             }
         }
     }
@@ -172,10 +205,14 @@ impl Server {
         match request.method.as_str() {
             requests::Shutdown::METHOD => {
                 self.shutting_down = true;
+                self.stop_all_runs();
                 self.send(Response::new_ok(request.id, Value::Null));
             }
             requests::WorkspaceSymbolRequest::METHOD => self.workspace_symbols(request),
             requests::ExecuteCommand::METHOD => self.execute(request),
+            requests::CodeLensRequest::METHOD if self.settings.hides_lenses => {
+                self.send(Response::new_ok(request.id, json!([])));
+            }
             method => {
                 let Some(needs) = handlers::needs(method) else {
                     let failure = Failure::new(ErrorCode::MethodNotFound, format!("no method `{method}`"));
@@ -229,8 +266,15 @@ impl Server {
 
     fn execute(&mut self, request: Request) {
         let params = serde_json::from_value::<lsp_types::ExecuteCommandParams>(request.params);
-        let explained = params.ok().and_then(|params| handlers::explain(&params));
-        match explained {
+        let Ok(params) = params else {
+            return self.fail(request.id, Failure::new(ErrorCode::InvalidParams, "no such command"));
+        };
+        match params.command.as_str() {
+            to_proto::SIMULATE => return self.simulate(request.id, params),
+            to_proto::CANCEL => return self.cancel_run(request.id, &params.arguments),
+            _ => {}
+        }
+        match handlers::explain(&params) {
             Some((text, message)) => {
                 self.notify::<notifications::ShowMessage>(lsp_types::ShowMessageParams {
                     typ: lsp_types::MessageType::INFO,
@@ -256,6 +300,7 @@ impl Server {
         for id in cancelled {
             self.fail(id, Failure::new(ErrorCode::RequestCanceled, "cancelled"));
         }
+        self.cancel_request(id);
     }
 
     // ---- notifications ----
@@ -286,6 +331,8 @@ impl Server {
                     lsp_types::NumberOrString::String(id) => id.into(),
                 });
             }),
+            notifications::WorkDoneProgressCancel::METHOD => params(notification)
+                .map(|it: lsp_types::WorkDoneProgressCancelParams| self.cancel_progress(&it.token)),
             // `didSave`, `$/setTrace` and whatever else there may be.
             _ => Ok(()),
         };

@@ -34,11 +34,21 @@ pub(crate) struct Client {
     pub(crate) configuration: bool,
     /// It can be asked to say when files change.
     pub(crate) watches_files: bool,
+    /// It can be told to ask for code lenses again.
+    pub(crate) refreshes_lenses: bool,
+    /// It shows how far something is that the server does.
+    pub(crate) shows_progress: bool,
     /// It shows images in hovers whose data stand in their addresses. The protocol has no word for that.
     pub(crate) pictures: bool,
 }
 
 impl Client {
+    /// Whether the findings of runs have to be sent although it asks for findings: it cannot be told to ask again, and
+    /// does so only when the text changes.
+    pub(crate) fn wants_runs_apart(self) -> bool {
+        self.pulls_diagnostics && !self.refreshes_diagnostics
+    }
+
     /// Reads what it says of itself in `initialize`. Only what is asked here is read: a client may be newer than
     /// this, or be mistaken about what does not matter.
     pub(crate) fn new(params: &Value) -> Self {
@@ -63,6 +73,8 @@ impl Client {
             symbol_tree: can("/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             configuration: can("/workspace/configuration"),
             watches_files: can("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            refreshes_lenses: can("/workspace/codeLens/refreshSupport"),
+            shows_progress: can("/window/workDoneProgress"),
             pictures: params
                 .pointer("/clientInfo/name")
                 .and_then(Value::as_str)
@@ -81,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) wishes: Wishes,
     /// The configuration that it wants for all files.
     pub(crate) configuration: Option<PathBuf>,
+    /// Whether there is nothing above kernels.
+    pub(crate) hides_lenses: bool,
 }
 
 impl Settings {
@@ -96,7 +110,8 @@ impl Settings {
         };
         let ptx_version = text(settings, "ptxVersion")?.map(|text| parse("ptxVersion", text)).transpose()?;
         let wishes = Wishes { targets: list(settings, "targets")?, ptx_version, rules, ..Wishes::default() };
-        Ok(Self { wishes, configuration: text(settings, "configuration")?.map(PathBuf::from) })
+        let configuration = text(settings, "configuration")?.map(PathBuf::from);
+        Ok(Self { wishes, configuration, hides_lenses: flag(settings, "codeLens")? == Some(false) })
     }
 }
 
@@ -106,6 +121,15 @@ fn text<'v>(settings: &'v Value, key: &str) -> Result<Option<&'v str>, String> {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
         Some(value) => Err(format!("`{key}` wants text, not `{value}`")),
+    }
+}
+
+/// The truth value under a key.
+fn flag(settings: &Value, key: &str) -> Result<Option<bool>, String> {
+    match settings.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(*flag)),
+        Some(value) => Err(format!("`{key}` wants `true` or `false`, not `{value}`")),
     }
 }
 
@@ -160,6 +184,8 @@ mod tests {
         assert_eq!(both.wishes.targets, [Target::a(100)]);
         assert_eq!(both.wishes.ptx_version, Some(PtxVersion::new(8, 6)));
         assert_eq!(read(json!({"targets": "sm_103a"})).unwrap().wishes.targets, [Target::a(103)]);
+        assert!(read(json!({"codeLens": false})).unwrap().hides_lenses);
+        assert_eq!(read(json!({"codeLens": true})).unwrap(), Settings::default());
         let rules = read(json!({"select": ["TC3"], "severity": {"ncols-invalid": "info"}})).unwrap();
         assert_eq!(rules.wishes.rules.select, Some(vec![Selector::Family("TC3".to_owned())]));
         let severity = [(Selector::Rule(Code::NcolsInvalid), Severity::Info)];
@@ -175,6 +201,7 @@ mod tests {
             (json!({"ignore": ["ncols-invald"]}), "did you mean `ncols-invalid`?"),
             (json!({"severity": {"TC301": "loud"}}), "`loud` is not a severity"),
             (json!({"severity": []}), "wants an object"),
+            (json!({"codeLens": "off"}), "wants `true` or `false`"),
         ] {
             let error = Settings::read(&settings).unwrap_err();
             assert!(error.contains(message), "{error}");

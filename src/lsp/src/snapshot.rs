@@ -1,24 +1,29 @@
 //! What is known of one version of a document.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ptx_check::analysis::definitions::RegisterSet;
 use ptx_check::analysis::description::{self, Description};
-use ptx_check::analysis::descriptors;
+use ptx_check::analysis::descriptors::{self, Descriptors};
 use ptx_check::analysis::functions::FunctionFacts;
+use ptx_check::descriptor::{Features, idesc_check};
 use ptx_check::diagnostic::{Applicability, Diagnostic, Fix, Omitted};
-use ptx_check::instruction::decode::{self, Decoded, Decoder};
+use ptx_check::instruction::Instruction;
+use ptx_check::instruction::decode::{self, Decoded, Decoder, Value};
 use ptx_check::resolve::environment::Environment;
 use ptx_check::resolve::symbols::Resolution;
 use ptx_check::source::Span;
 use ptx_check::syntax::ast::{Operand, OperandKind, Slice, Statement, StatementKind};
-use ptx_check::{Document, Memory, Options, Report};
+use ptx_check::{Document, Memory, Options, Report, Unit};
 use ptx_sources::Sources;
 use rustc_hash::FxHashMap;
 
+use crate::runs::{Ran, Run, Wish};
 use crate::text::Text;
+use crate::values;
 
 /// One version of a document, parsed and resolved.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(crate) struct Snapshot {
     /// The analyses of functions that were asked for. Locked, because they remember what they are
     /// asked.
     functions: Mutex<FxHashMap<u32, FunctionFacts>>,
+    /// The runs of its kernels.
+    runs: Mutex<BTreeMap<Wish, Run>>,
 }
 
 impl Snapshot {
@@ -51,6 +58,7 @@ impl Snapshot {
             checked: OnceLock::new(),
             sources: OnceLock::new(),
             functions: Mutex::default(),
+            runs: Mutex::default(),
         })
     }
 
@@ -89,6 +97,38 @@ impl Snapshot {
         self.checked.get().map(|report| report.omitted_fixes.as_slice()).unwrap_or_default()
     }
 
+    /// The file, if the document is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<Wish, Run>> {
+        // Nothing that panics runs while it is held.
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a run, if there is one.
+    pub(crate) fn run(&self, wish: &Wish) -> Option<Run> {
+        self.runs().get(wish).cloned()
+    }
+
+    /// Says what is known of a run.
+    pub(crate) fn set_run(&self, wish: &Wish, run: Option<Run>) {
+        match run {
+            Some(run) => self.runs().insert(wish.clone(), run),
+            None => self.runs().remove(wish),
+        };
+    }
+
+    /// The runs that have ended.
+    pub(crate) fn ran(&self) -> Vec<(Wish, Arc<Ran>)> {
+        let ran = |(wish, run): (&Wish, &Run)| match run {
+            Run::Ended(ran) => Some((wish.clone(), Arc::clone(ran))),
+            Run::Started => None,
+        };
+        self.runs().iter().filter_map(ran).collect()
+    }
+
     /// Asks the analyses of a function, which are made when it is asked about for the first time.
     pub(crate) fn facts<T>(&self, function: u32, ask: impl FnOnce(&FunctionFacts) -> Option<T>) -> Option<T> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,8 +150,11 @@ impl Snapshot {
         let environment = self.environment();
         self.facts(decoded.function?, |facts| {
             let (instructions, functions) = (slice::from_ref(decoded), slice::from_ref(facts));
-            let found = descriptors::find(&self.document.unit, instructions, functions, &environment);
+            let mut found = descriptors::find(&self.document.unit, instructions, functions, &environment);
             let features = environment.features();
+            for found in &mut found {
+                fill(&self.document.unit, decoded, facts, features, found);
+            }
             description::describe(&self.document.unit, instructions, functions, &found, features).pop()
         })
     }
@@ -135,6 +178,13 @@ impl Snapshot {
     pub(crate) fn is_written(&self, span: Span) -> bool {
         let host = self.document.host.as_ref();
         host.is_none_or(|host| host.source.slice(host.map.host(span)) == self.slice(span))
+    }
+
+    /// The name of a kernel, where it has its body.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Span> {
+        let unit = &self.document.unit;
+        let mut kernels = unit.module.bodies().filter(|(_, it)| it.is_entry).map(|(_, it)| it.name);
+        kernels.find(|it| self.slice(*it) == name)
     }
 
     /// The text that `span` covers.
@@ -273,6 +323,27 @@ impl Snapshot {
                 Some(parts) => self.leaves(parts, visit),
                 None => visit(index as u32, operand),
             }
+        }
+    }
+}
+
+/// Adds to descriptors what a statement of another language gives as constants.
+fn fill(
+    unit: &Unit,
+    decoded: &Decoded<'_>,
+    facts: &FunctionFacts,
+    features: Features,
+    found: &mut Descriptors,
+) {
+    for descriptor in found.descriptors.iter_mut().filter(|it| it.word.mask == 0) {
+        let bound = decoded.operands.iter().find(|bound| bound.span == descriptor.span);
+        let Some(Value::Scalar(scalar)) = bound.map(|bound| &bound.value) else { continue };
+        let Some(known) = values::given(unit, facts, scalar) else { continue };
+        descriptor.word = known;
+        if descriptor.name == "idesc"
+            && let Some(Instruction::Mma(mma)) = &decoded.instruction
+        {
+            found.facts = idesc_check::facts(mma.kind.value, features.generation, known);
         }
     }
 }

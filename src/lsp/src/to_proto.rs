@@ -16,9 +16,11 @@ use crate::described::Part;
 use crate::handlers::Context;
 use crate::hints::Hint;
 use crate::hover::Hover;
+use crate::lenses::Lens;
 use crate::links::Link;
 use crate::navigation::Occurrence;
 use crate::outline::{self, Fold, ItemKind};
+use crate::runs::{Ran, Wish};
 use crate::settings::Client;
 use crate::signature::Signature;
 use crate::snapshot::Snapshot;
@@ -27,6 +29,12 @@ use crate::tokens::{Class, Word};
 
 /// The command that explains a rule.
 pub(crate) const EXPLAIN: &str = "ptx-tc.explain";
+
+/// The command that runs a kernel: the address of the document, and the name of the kernel and of the launch file.
+pub(crate) const SIMULATE: &str = "ptx-tc.simulate";
+
+/// The command that cancels a run, with the same arguments.
+pub(crate) const CANCEL: &str = "ptx-tc.cancelSimulation";
 
 /// What the server can do.
 pub(crate) fn capabilities(client: Client) -> Value {
@@ -62,10 +70,11 @@ pub(crate) fn capabilities(client: Client) -> Value {
                 "range": true,
             },
             "inlayHintProvider": true,
+            "codeLensProvider": { "resolveProvider": false },
             "documentLinkProvider": { "resolveProvider": false },
             "documentFormattingProvider": true,
-            "codeActionProvider": { "codeActionKinds": ["quickfix", FIX_ALL] },
-            "executeCommandProvider": { "commands": [EXPLAIN] },
+            "codeActionProvider": { "codeActionKinds": ["quickfix", FIX_ALL, SIMULATES] },
+            "executeCommandProvider": { "commands": [EXPLAIN, SIMULATE, CANCEL] },
         },
         "serverInfo": { "name": "ptx-tc", "version": env!("CARGO_PKG_VERSION") },
     })
@@ -73,6 +82,9 @@ pub(crate) fn capabilities(client: Client) -> Value {
 
 /// The kind of the action that applies all safe fixes; editors run it when they save.
 pub(crate) const FIX_ALL: &str = "source.fixAll.ptx-tc";
+
+/// The kind of the actions that run a kernel, for editors without code lenses.
+pub(crate) const SIMULATES: &str = "source.simulate.ptx-tc";
 
 pub(crate) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
     let position = |offset| {
@@ -85,7 +97,46 @@ pub(crate) fn range(text: &Text, encoding: Encoding, span: Span) -> Range {
 /// The findings of a document.
 pub(crate) fn diagnostics(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
     let shown = snapshot.diagnostics().iter().map(|it| diagnostic(client, snapshot, uri, it));
-    shown.chain(omitted(snapshot.omitted())).collect()
+    let mut shown: Vec<_> = shown.chain(omitted(snapshot.omitted())).collect();
+    if !client.wants_runs_apart() {
+        shown.extend(of_runs(client, snapshot, uri));
+    }
+    shown
+}
+
+/// The findings of runs.
+pub(crate) fn of_runs(client: Client, snapshot: &Snapshot, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
+    let mut shown = Vec::new();
+    for (wish, ran) in snapshot.ran() {
+        for finding in ran.diagnostics.iter().map(|it| diagnostic(client, snapshot, uri, it)) {
+            // Several launches may show the same.
+            if !shown.contains(&finding) {
+                shown.push(finding);
+            }
+        }
+        shown.extend(reasons(client, snapshot, &wish, &ran));
+    }
+    shown
+}
+
+/// Where a run ended before all of the kernel was seen, and why.
+fn reasons<'a>(
+    client: Client,
+    snapshot: &'a Snapshot,
+    wish: &'a Wish,
+    ran: &'a Ran,
+) -> impl Iterator<Item = lsp_types::Diagnostic> + 'a {
+    ran.reasons.iter().map(move |reason| {
+        let name = || snapshot.kernel(&wish.kernel).unwrap_or_default();
+        let help = reason.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
+        lsp_types::Diagnostic {
+            range: range(&snapshot.text, client.encoding, reason.span.unwrap_or_else(name)),
+            severity: Some(types::DiagnosticSeverity::INFORMATION),
+            source: Some("ptx-tc".to_owned()),
+            message: format!("The simulation of `{}` is incomplete: {}{help}", wish.kernel, reason.text),
+            ..lsp_types::Diagnostic::default()
+        }
+    })
 }
 
 /// At the start of the document, how many findings are not shown: editors are as slow with a
@@ -316,6 +367,23 @@ pub(crate) fn code_actions(
             _ => None,
         })
         .collect()
+}
+
+fn command(context: &Context<'_>, lens: &Lens) -> Value {
+    let Lens { title, wish, is_running, .. } = lens;
+    let command = if *is_running { CANCEL } else { SIMULATE };
+    json!({ "title": title, "command": command, "arguments": [context.uri, wish.kernel, wish.launch] })
+}
+
+/// What to run above a kernel.
+pub(crate) fn lens(context: &Context<'_>, lens: &Lens) -> Value {
+    json!({ "range": context.range(lens.span), "command": command(context, lens) })
+}
+
+/// The same as an action, which names the kernel.
+pub(crate) fn run_action(context: &Context<'_>, lens: &Lens) -> Value {
+    let title = format!("{}: {}", lens.wish.kernel, lens.title);
+    json!({ "title": title, "kind": SIMULATES, "command": command(context, lens) })
 }
 
 // ---- completion and signatures ----

@@ -1,5 +1,6 @@
 //! What is known of values, from the analyses of the check.
 
+use ptx_check::Unit;
 use ptx_check::analysis::constants::Constants;
 use ptx_check::analysis::functions::FunctionFacts;
 use ptx_check::descriptor::Known;
@@ -18,7 +19,20 @@ pub(crate) fn operand(snapshot: &Snapshot, decoded: &Decoded<'_>, scalar: &Scala
         return Some(Known::from(immediate.value() as u64));
     }
     let value = |facts: &FunctionFacts| Some(facts.value(&snapshot.document.unit, decoded, scalar));
-    snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0)
+    let known = snapshot.facts(decoded.function?, value).filter(|known| known.mask != 0);
+    known.or_else(|| snapshot.facts(decoded.function?, |facts| given(&snapshot.document.unit, facts, scalar)))
+}
+
+/// The value that a statement of another language gives a register, if the template does not change it.
+pub(crate) fn given(unit: &Unit, facts: &FunctionFacts, scalar: &Scalar<'_>) -> Option<Known> {
+    let Scalar::Register(register) = scalar else { return None };
+    if register.plus.is_some() || register.component || !facts.definitions.of(register.id).is_empty() {
+        return None;
+    }
+    let fragment = unit.fragment(register.span.start)?;
+    let name = unit.source.slice(register.span);
+    let mut operands = fragment.operands.iter().filter(|it| unit.source.slice(it.span) == name);
+    operands.next()?.known.map(|value| Known::from(value as u64))
 }
 
 /// The value of such an operand, if all of its `width` bits are known.

@@ -15,6 +15,7 @@ const REQUESTS: &[&str] = &[
     "textDocument/foldingRange",
     "textDocument/semanticTokens/full",
     "textDocument/documentLink",
+    "textDocument/codeLens",
     "textDocument/diagnostic",
 ];
 

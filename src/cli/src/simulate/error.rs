@@ -3,9 +3,8 @@
 use std::io;
 
 use ptx_check::words::list_words;
+use ptx_config::launch::LaunchFileError;
 use ptx_device::{KernelError, LaunchError};
-
-use crate::launch_file::LaunchFileError;
 
 /// Why nothing could be run.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

@@ -1,7 +1,6 @@
 //! A run for a picture: what happened is kept, and nothing is written.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use clap::Parser;
@@ -59,11 +58,7 @@ pub(crate) fn recorded(path: &Path, kernel: Option<&str>, launch: Option<&Path>)
             .map_err(|error| SimulateError::Launch(error.into()))?;
         return Ok(Ran { source, report });
     };
-    let directory = text.directory();
-    let mut read = |name: &str| {
-        fs::read(directory.join(name)).map_err(|error| LaunchError(format!("`{name}`: {error}")))
-    };
-    let launch = kernel.fitting_launch(&text.file, &mut read);
+    let launch = kernel.fitting_launch(&text.file, &mut |name| text.data(name));
     let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
     let report =
         kernel.simulate_all(&launch, &settings).map_err(|error| SimulateError::Launch(error.into()))?;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::expressions::evaluate;
 use super::macros::Macros;
 
 /// The constants that a file defines.
@@ -10,11 +11,13 @@ pub(super) struct Constants<'s> {
     text: &'s str,
     /// Read once somebody asks.
     known: Option<FxHashMap<&'s str, Option<i128>>>,
+    /// The same for what computed values are made of.
+    initializers: Option<FxHashMap<&'s str, Option<&'s str>>>,
 }
 
 impl<'s> Constants<'s> {
     pub(super) fn new(text: &'s str) -> Self {
-        Self { text, known: None }
+        Self { text, known: None, initializers: None }
     }
 
     /// The value of an expression, if it is a number or the name of one.
@@ -34,6 +37,80 @@ impl<'s> Constants<'s> {
         }
         let text = self.text;
         *self.known.get_or_insert_with(|| constants(text)).get(expression)?
+    }
+
+    /// The value of an expression of constants, where nothing demands that it is one: a variable may have the name of a
+    /// constant elsewhere, and then neither is known.
+    pub(super) fn computed(&mut self, expression: &'s str, macros: &Macros<'s>) -> Option<i128> {
+        let text = self.text;
+        evaluate(expression, &mut |name| {
+            let value = macros.value(name);
+            value.or_else(|| *self.initializers.get_or_insert_with(|| initializers(text)).get(name)?)
+        })
+    }
+}
+
+/// The text of every `const T name = ...;` and `constexpr T name = ...;`. A name that is declared otherwise, too, has none.
+fn initializers(text: &str) -> FxHashMap<&str, Option<&str>> {
+    /// No declaration is longer.
+    const LONGEST: usize = 400;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut known: FxHashMap<&str, Option<&str>> = FxHashMap::default();
+    // Where names of constants are declared.
+    let mut declared = Vec::new();
+    for at in memchr::memmem::find_iter(text.as_bytes(), b"const") {
+        if text[..at].ends_with(is_word) {
+            continue;
+        }
+        let bytes = &text.as_bytes()[at..text.len().min(at + LONGEST)];
+        let Some(stop) = memchr::memchr(b';', bytes) else { continue };
+        let Some((left, right)) = text.get(at..at + stop).and_then(|it| it.split_once('=')) else { continue };
+        if left.contains(|c: char| !is_word(c) && !c.is_ascii_whitespace() && c != ':') {
+            continue;
+        }
+        let left = left.trim_end();
+        let name = &left[left.rfind(|c| !is_word(c)).map_or(0, |at| at + 1)..];
+        if name.is_empty() || name.starts_with("const") {
+            continue;
+        }
+        declared.push(at + left.len() - name.len());
+        let value = Some(right.trim());
+        known.entry(name).and_modify(|it| *it = it.filter(|it| Some(*it) == value)).or_insert(value);
+    }
+    shadow(text, &declared, &mut known);
+    known
+}
+
+/// Takes the value of names that are declared elsewhere, too: behind a type, as `unsigned name` and `T* name`.
+fn shadow<'s>(text: &'s str, declared: &[usize], known: &mut FxHashMap<&'s str, Option<&'s str>>) {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // The last byte before the word that is not white space.
+    let mut before = b';';
+    let mut last = "";
+    while at < bytes.len() {
+        let start = at;
+        if !is_word(bytes[at]) {
+            if !bytes[at].is_ascii_whitespace() {
+                before = bytes[at];
+            }
+            at += 1;
+            continue;
+        }
+        while at < bytes.len() && is_word(bytes[at]) {
+            at += 1;
+        }
+        let Some(word) = text.get(start..at) else { continue };
+        let is_behind_type = is_word(before) && !matches!(last, "return" | "case" | "else" | "define")
+            || matches!(before, b'*' | b'&' | b'>');
+        if is_behind_type
+            && let Some(value) = known.get_mut(word)
+            && declared.binary_search(&start).is_err()
+        {
+            *value = None;
+        }
+        (before, last) = (bytes[at - 1], word);
     }
 }
 
@@ -66,7 +143,7 @@ fn constants(text: &str) -> FxHashMap<&str, Option<i128>> {
 }
 
 /// A number of C++.
-fn integer(text: &str) -> Option<i128> {
+pub(super) fn integer(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits.trim_start()),
         None => (1, text),

@@ -248,8 +248,13 @@ impl<'s> Reader<'_, 's> {
         let is_together = written.is_given == is_in_argument;
         let span = if is_together { written.span } else { open }.to(close);
         let is_output = draft.section == Section::Outputs;
+        let is_integer = text.is_some_and(|text| matches!(text.trim(), "r" | "l" | "h"));
+        // A macro may be used with several values.
+        let is_read = is_integer && !is_output && !is_in_argument && self.scope.is_none();
+        let known = if is_read { self.constants.computed(value, self.macros) } else { None };
         let name = draft.name.take();
         draft.push(Operand {
+            known,
             value: (Span::new(at, at + value.len() as u32), is_number),
             is_tied: text.is_some_and(is_tied),
             name,

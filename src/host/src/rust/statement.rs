@@ -310,8 +310,10 @@ impl<'r, I: Iterator<Item = Made>> Reader<'r, I> {
         };
         let is_output = class.contains("out");
         let is_tied = class.starts_with("in") && is_output;
+        let is_read = class == "in" && matches!(constraint, Constraint::Register(_));
+        let known = integer(self.text[value.0.range()].trim()).filter(|_| is_read);
         let operand = Operand::new(argument.span, constraint, is_output);
-        statement.operands.push(Operand { value, is_tied, name, ..operand });
+        statement.operands.push(Operand { value, is_tied, name, known, ..operand });
         Some(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lsp_server::{ErrorCode, Request};
-use lsp_types::notification as notifications;
+use lsp_types::{Diagnostic, notification as notifications};
 use ptx_check::source::Span;
 
 use super::{Server, guarded};
@@ -34,6 +34,7 @@ impl Server {
             dirty: false,
             state: State::Pending,
             last: None,
+            shows_runs: false,
             waiting: Vec::new(),
         };
         self.documents.insert(key.clone(), document);
@@ -81,12 +82,8 @@ impl Server {
 
     pub(super) fn close(&mut self, params: &lsp_types::DidCloseTextDocumentParams) {
         let Some(document) = self.documents.remove(params.text_document.uri.as_str()) else { return };
-        if !self.client.pulls_diagnostics {
-            self.notify::<notifications::PublishDiagnostics>(lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics: Vec::new(),
-                version: None,
-            });
+        if !self.client.pulls_diagnostics || document.shows_runs {
+            self.send_findings(&document, Vec::new(), None);
         }
         self.abandon(document);
     }
@@ -94,6 +91,7 @@ impl Server {
     /// Fails what still waits for a document, or a version of it, that is no more.
     fn abandon(&mut self, document: Document) {
         document.latest.store(u64::MAX, Ordering::Relaxed);
+        self.supersede_runs(document.uri.as_str());
         for (request, _) in document.waiting {
             self.fail(request.id, Failure::superseded(&request.method));
         }
@@ -107,9 +105,14 @@ impl Server {
         document.latest.store(self.revisions, Ordering::Relaxed);
         document.state = State::Pending;
         document.dirty = true;
+        let shown = std::mem::take(&mut document.shows_runs);
         for (request, _) in std::mem::take(&mut document.waiting) {
             self.fail(request.id, Failure::superseded(&request.method));
         }
+        if let Some(document) = self.documents.get(key).filter(|_| shown) {
+            self.send_findings(document, Vec::new(), Some(document.version));
+        }
+        self.supersede_runs(key);
     }
 
     /// Hands changed texts to the worker.
@@ -172,17 +175,35 @@ impl Server {
         if let Event::Parsed { snapshot, .. } = event {
             document.state = snapshot.map_or(State::Failed, State::Known);
             document.last = None;
-        } else if let State::Known(snapshot) = &document.state
-            && !self.client.pulls_diagnostics
-        {
-            let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
-            let params = lsp_types::PublishDiagnosticsParams {
-                uri: document.uri.clone(),
-                diagnostics,
-                version: Some(document.version),
-            };
-            self.notify::<notifications::PublishDiagnostics>(params);
+        } else if !self.client.pulls_diagnostics {
+            self.publish(&uri);
         }
         self.answer(&uri);
+    }
+
+    /// Sends the findings of a document.
+    pub(super) fn publish(&self, uri: &str) {
+        let Some(document) = self.documents.get(uri) else { return };
+        let State::Known(snapshot) = &document.state else { return };
+        let diagnostics = to_proto::diagnostics(self.client, snapshot, &document.uri);
+        self.send_findings(document, diagnostics, Some(document.version));
+    }
+
+    /// Sends the findings of runs alone.
+    pub(super) fn publish_runs(&mut self, uri: &str) {
+        let client = self.client;
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let State::Known(snapshot) = &document.state else { return };
+        let diagnostics = to_proto::of_runs(client, snapshot, &document.uri);
+        document.shows_runs = true;
+        if let Some(document) = self.documents.get(uri) {
+            self.send_findings(document, diagnostics, Some(document.version));
+        }
+    }
+
+    fn send_findings(&self, document: &Document, diagnostics: Vec<Diagnostic>, version: Option<i32>) {
+        let uri = document.uri.clone();
+        let params = lsp_types::PublishDiagnosticsParams { uri, diagnostics, version };
+        self.notify::<notifications::PublishDiagnostics>(params);
     }
 }

@@ -59,8 +59,12 @@ impl Server {
     pub(super) fn configure(&mut self, settings: Result<Settings, String>) {
         match settings {
             Ok(settings) => {
+                let is_other = settings.hides_lenses != self.settings.hides_lenses;
                 self.settings = settings;
                 self.reconfigure();
+                if is_other && self.client.refreshes_lenses {
+                    self.ask::<requests::CodeLensRefresh>(());
+                }
             }
             Err(message) => self.complain(format!("ptx-tc settings: {message}")),
         }
