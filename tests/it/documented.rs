@@ -176,6 +176,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cd python/tests ", "needs the package; .ci/wheel-test"),
     ("npm ", ".ci/vscode-test"),
     ("rustup target add ", "needs the network"),
+    ("docker ", "needs a Docker engine"),
     ("cd web ", ".ci/web-test"),
     ("code ", "needs Visual Studio Code"),
     ("ptx-tc check . --format rdjson | reviewdog", "needs reviewdog; .ci/formats-test reads the format"),

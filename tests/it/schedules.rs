@@ -49,7 +49,7 @@ fn a_hundred_schedules_have_one_verdict() {
         let source = Source::from_bytes("kernel.ptx", fs::read(path).unwrap()).unwrap();
         let unit = Unit::new(&source);
         let kernel = Kernel::new(&unit, "k").unwrap();
-        let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
+        let settings = Settings { schedule, budget: 100_000, specials: true, ..Settings::default() };
         kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
     };
     for path in files("fixtures/simulation/findings") {

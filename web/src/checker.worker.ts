@@ -31,6 +31,7 @@ function opened(uri: string, text: string): void {
   checkSoon();
 }
 
+/** What cannot be configured is left as it was: the page says so. */
 function configure(): void {
   editor?.set_targets(options.targets);
   editor?.set_rules(options.rules);
@@ -120,6 +121,14 @@ function serve({ id, method, params }: Message): void {
 
 const calls: Record<string, (...words: any[]) => unknown> = {
   configure(targets: string, rules: string) {
+    // Tried on a text of its own first: what is refused here is never tried again.
+    const tried = new core.Editor("{}", "file:///none.ptx", "");
+    try {
+      tried.set_targets(targets);
+      tried.set_rules(rules);
+    } finally {
+      tried.free();
+    }
     options = { targets, rules };
     configure();
     checkSoon();
@@ -147,14 +156,27 @@ function guarded(work: () => void): void {
   }
 }
 
-const ready = WebAssembly.compileStreaming(fetch(wasmUrl)).then(async (module) => {
+async function load(): Promise<void> {
+  const answer = await fetch(wasmUrl);
+  if (!answer.ok) throw new Error(`${answer.status} for the WebAssembly`);
+  // Not each server names its type.
+  const isNamed = answer.headers.get("content-type")?.startsWith("application/wasm");
+  const module = isNamed
+    ? await WebAssembly.compileStreaming(answer)
+    : await WebAssembly.compile(await answer.arrayBuffer());
   await init({ module_or_path: module });
   say({ module });
-});
-ready.catch((error: unknown) => say({ failed: String(error) }));
+}
+
+const ready = load();
+ready.catch((error: unknown) => say({ unloaded: String(error) }));
 
 scope.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
-  await ready;
+  try {
+    await ready;
+  } catch {
+    return;
+  }
   guarded(() => {
     if ("protocol" in data) {
       serve(JSON.parse(data.protocol));

@@ -2,9 +2,9 @@
 
 import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
-import { formatDocument, formatKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPClient, renameKeymap, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
+import { formatKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPClient, renameKeymap, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
 import { type Diagnostic as Mark, lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
-import { Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
+import { type ChangeSet, Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 import { basicSetup } from "codemirror";
 import DOMPurify from "dompurify";
@@ -28,8 +28,9 @@ export const LONGEST = 16 * 1024 * 1024;
 
 /** Who is told of what. */
 export interface Listeners {
-  changed(): void;
+  changed(changes: ChangeSet): void;
   found(diagnostics: Diagnostic[]): void;
+  opened(): void;
   checked(milliseconds: number): void;
   tooLong(): void;
   clicked(at: Position): void;
@@ -141,8 +142,13 @@ export class Editor {
   private readonly client: LSPClient;
   private readonly server = new Compartment();
   private diagnostics: Diagnostic[] = [];
+  private offered = new Map<Diagnostic, CodeAction[]>();
+  /** Whether the checker has seen the text as it is. */
+  isChecked = false;
   private opened = 0;
   private isTooLong = false;
+  /** Whether something was typed that was not sent yet. */
+  private isTyped = false;
   private syncing: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parent: HTMLElement, private readonly checker: Checker, private readonly listeners: Listeners) {
@@ -156,14 +162,21 @@ export class Editor {
           return true;
         },
         "ptx-tc/checked": (_, params) => {
-          if (params.uri === this.uri) listeners.checked(params.milliseconds);
+          if (params.uri !== this.uri) return true;
+          this.isChecked = params.version === this.client.workspace.getFile(this.uri)?.version && !this.isTyped;
+          listeners.checked(params.milliseconds);
           return true;
         },
       },
     }).connect(checker.transport);
-    this.view = new EditorView({
-      parent,
-      state: EditorState.create({
+    this.view = new EditorView({ parent, state: this.state("") });
+  }
+
+  /** A text without a past. */
+  private state(doc: string): EditorState {
+    const { listeners } = this;
+    return EditorState.create({
+        doc,
         extensions: [
           basicSetup,
           keymap.of([{ key: "F8", run: nextDiagnostic }]),
@@ -172,7 +185,9 @@ export class Editor {
           EditorView.contentAttributes.of({ "aria-label": "Text to check", tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;
-            listeners.changed();
+            this.isChecked = false;
+            this.isTyped = true;
+            listeners.changed(update.changes);
             // What the client sends by itself waits for half a second.
             clearTimeout(this.syncing);
             this.syncing = setTimeout(() => this.sync(), 20);
@@ -185,8 +200,7 @@ export class Editor {
           }),
           this.server.of([]),
         ],
-      }),
-    });
+      });
   }
 
   /** The address of the text: another one for each that is opened. */
@@ -210,12 +224,16 @@ export class Editor {
     this.opened += 1;
     this.language = language;
     this.diagnostics = [];
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: 0 }, scrollIntoView: true });
+    // Undo does not lead back to the text before, which may be of another language.
+    this.view.setState(this.state(text));
+    this.isChecked = false;
+    this.listeners.opened();
     this.connect();
   }
 
   /** Sends what was typed. */
   private sync(): void {
+    this.isTyped = false;
     const isTooLong = this.view.state.doc.length > LONGEST;
     if (isTooLong === this.isTooLong) {
       this.client.sync();
@@ -229,6 +247,7 @@ export class Editor {
 
   private connect(): void {
     this.isTooLong = this.view.state.doc.length > LONGEST;
+    this.isTyped = false;
     if (this.isTooLong) {
       this.show([]);
       this.listeners.tooLong();
@@ -248,10 +267,10 @@ export class Editor {
     this.connect();
   }
 
-  private show(diagnostics: Diagnostic[]): void {
-    this.diagnostics = diagnostics;
+  /** Marks the findings. */
+  private markFindings(): void {
     const { doc } = this.view.state;
-    const marks = diagnostics.map((it): Mark => {
+    const marks = this.diagnostics.map((it): Mark => {
       const from = offset(doc, it.range.start);
       const to = Math.max(from, offset(doc, it.range.end));
       return {
@@ -260,11 +279,26 @@ export class Editor {
         severity: SEVERITIES[it.severity ?? 1],
         source: it.code ?? "ptx-tc",
         message: it.message,
-        actions: [{ name: "Fix", apply: () => void this.fix(it) }].slice(it.code ? 0 : 1),
+        actions: (this.offered.get(it) ?? []).map((action) => ({
+          name: action.title.replaceAll("`", ""),
+          apply: () => this.apply(action, doc),
+        })),
       };
     });
     this.view.dispatch(setDiagnostics(this.view.state, marks));
+  }
+
+  private show(diagnostics: Diagnostic[]): void {
+    this.diagnostics = diagnostics;
+    this.offered = new Map();
+    this.markFindings();
     this.listeners.found(diagnostics);
+  }
+
+  /** Shows the repairs of findings beside them, too. */
+  offer(offered: Map<Diagnostic, CodeAction[]>): void {
+    this.offered = offered;
+    this.markFindings();
   }
 
   /** The repairs of a finding, or of all if none is named. */
@@ -282,17 +316,17 @@ export class Editor {
     return (await this.client.request<typeof params, CodeAction[] | null>("textDocument/codeAction", params)) ?? [];
   }
 
-  /** Applies the first repair of a finding. */
-  async fix(finding?: Diagnostic): Promise<boolean> {
+  /** Applies all repairs that are safe. */
+  async fixAll(): Promise<void> {
     const { doc } = this.view.state;
-    const action = (await this.fixes(finding)).find((it) => it.edit?.changes);
-    if (!action || doc !== this.view.state.doc) return false;
-    this.apply(action);
-    return true;
+    const action = (await this.fixes()).find((it) => it.edit?.changes);
+    if (action) this.apply(action, doc);
   }
 
-  apply(action: CodeAction): void {
+  /** Applies a repair of a text, if it is still that text. */
+  apply(action: CodeAction, of: Text): void {
     const { doc } = this.view.state;
+    if (doc !== of) return;
     const edits = Object.values(action.edit?.changes ?? {}).flat();
     const changes = edits.map(({ range, newText }) => ({
       from: offset(doc, range.start),
@@ -302,8 +336,18 @@ export class Editor {
     this.view.dispatch({ changes, userEvent: "input.fix" });
   }
 
-  format(): void {
-    formatDocument(this.view);
+  /** Lays the text out; whether it was done. */
+  async format(): Promise<boolean> {
+    const { doc } = this.view.state;
+    this.client.sync();
+    const params = { textDocument: { uri: this.uri }, options: { tabSize: 4, insertSpaces: true } };
+    type Edits = { range: Range; newText: string }[] | null;
+    const edits = await this.client
+      .request<typeof params, Edits>("textDocument/formatting", params)
+      .catch(() => null);
+    if (!edits) return false;
+    this.apply({ title: "", edit: { changes: { [this.uri]: edits } } }, doc);
+    return true;
   }
 
   /** Puts the cursor there, in view. */

@@ -5,7 +5,7 @@ import { marked } from "marked";
 
 import { h, prose } from "./elements.ts";
 import type { Editor } from "./editor.ts";
-import type { Diagnostic } from "./messages.ts";
+import type { CodeAction, Diagnostic } from "./messages.ts";
 import type { Checker } from "./workers.ts";
 
 const SEVERITY = { 1: "error", 2: "warning", 3: "info", 4: "info" } as const;
@@ -17,7 +17,7 @@ export class Findings {
   private found: Diagnostic[] = [];
   private readonly summary = h("p", { class: "summary", role: "status" });
   private readonly list = h("ol", { class: "findings" });
-  private readonly fixAll = h("button", { type: "button", onclick: () => void this.editor.fix() }, "Fix all");
+  private readonly fixAll = h("button", { type: "button", onclick: () => void this.editor.fixAll() }, "Apply safe fixes");
   private readonly explanation = h("section", { class: "explanation", hidden: true, "aria-label": "Explanation" });
 
   constructor(
@@ -32,6 +32,10 @@ export class Findings {
   /** Another text. */
   reset(): void {
     this.explanation.hidden = true;
+    this.found = [];
+    this.list.replaceChildren();
+    this.summary.textContent = "";
+    this.fixAll.hidden = true;
   }
 
   show(found: Diagnostic[]): void {
@@ -53,15 +57,19 @@ export class Findings {
     if (found.length === 0) return;
     const all = await this.editor.fixes().catch(() => []);
     if (this.found === found) this.fixAll.hidden = !all.some((it) => it.edit?.changes);
+    const { doc } = this.editor.view.state;
+    const offered = new Map<Diagnostic, CodeAction[]>();
     for (const [at, finding] of found.slice(0, MOST).entries()) {
       if (this.found !== found) return;
       const fixes = (await this.editor.fixes(finding).catch(() => [])).filter((it) => it.edit?.changes);
       if (this.found !== found) return;
       const buttons = fixes.map((fix) =>
-        h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, prose(fix.title)),
+        h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix, doc) }, prose(fix.title)),
       );
       this.list.children[at]?.querySelector(".fixes")?.replaceChildren(...buttons);
+      offered.set(finding, fixes);
     }
+    if (this.editor.view.state.doc === doc) this.editor.offer(offered);
   }
 
   private item(finding: Diagnostic): HTMLElement {

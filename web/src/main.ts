@@ -9,7 +9,7 @@ import type { Diagnostic, Position } from "./messages.ts";
 import { RunPane } from "./run.ts";
 import { fragment, read, type Shared } from "./share.ts";
 import { Workbench } from "./workbench.ts";
-import { Checker, Runner } from "./workers.ts";
+import { Checker, Refusal, Runner } from "./workers.ts";
 
 const PANES = { findings: "Findings", descriptors: "Descriptors", memory: "Tensor Memory", run: "Run" } as const;
 type Pane = keyof typeof PANES;
@@ -17,14 +17,27 @@ type Pane = keyof typeof PANES;
 const notice = byId("notice");
 const status = byId("status");
 
-function say(text: string): void {
+/** What is said, until something else is; nothing is said after what is final. */
+function say(text: string, isFinal = false): void {
+  if (notice.dataset["final"]) return;
+  if (isFinal) notice.dataset["final"] = "yes";
   notice.replaceChildren(prose(text));
   notice.hidden = text === "";
 }
 
-const checker = new Checker((why, again) => {
-  say(`The checker failed (${why}). ${again ? "It was started again." : "Change the text and load the page again."} Please report it, with the text.`);
-  if (again) editor.reconnect();
+const checker = new Checker((why, how) => {
+  if (how === "unloaded") {
+    say(`The checker could not be loaded (${why}). The page needs WebAssembly. Load it again, or use the command line.`, true);
+  } else if (how === "dead") {
+    say(`The checker failed again and again (${why}). Please report it, with the text, and load the page again.`, true);
+  } else {
+    say(`The checker failed (${why}). It was started again. Please report it, with the text.`);
+    checker.ask.configure(target.value, rules).catch(() => undefined);
+    editor.reconnect();
+    return;
+  }
+  status.textContent = "Not checked.";
+  findings.reset();
 });
 const runner = new Runner(checker.module);
 
@@ -56,7 +69,10 @@ tabs.addEventListener("keydown", (event) => {
 });
 
 const editor = new Editor(byId("editor"), checker, {
-  changed: () => scheduleShow(),
+  changed: (changes) => run.changed(changes),
+  opened: () => {
+    status.textContent = checker.isDead ? "Not checked." : "Checks.";
+  },
   found: (diagnostics: Diagnostic[]) => {
     findings.show(diagnostics);
     panels.findings.tab.textContent = diagnostics.length > 0 ? `${PANES.findings} (${diagnostics.length})` : PANES.findings;
@@ -80,22 +96,19 @@ function select(pane: Pane): void {
   void showPane();
 }
 
-/** What a pane shows beside the findings is asked for when it is looked at. */
+/** What a pane shows beside the findings is asked for when it is looked at, of a text that was checked. */
 async function showPane(): Promise<void> {
-  if (selected === "descriptors") await workbench.start();
-  if (selected === "memory") await memory.show();
-  if (selected === "run") await run.show();
-}
-
-let due: ReturnType<typeof setTimeout> | undefined;
-
-function scheduleShow(): void {
-  if (selected !== "memory" && selected !== "run") return;
-  clearTimeout(due);
-  due = setTimeout(() => void showPane(), 300);
+  try {
+    if (selected === "descriptors") await workbench.start();
+    if (selected === "memory" && editor.isChecked) await memory.show();
+    if (selected === "run" && editor.isChecked) await run.show();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
 }
 
 function checked(milliseconds: number): void {
+  if (selected === "memory" || selected === "run") void showPane();
   if (isTooLong) say("");
   isTooLong = false;
   status.textContent = `Checked in ${milliseconds.toFixed(0)} ms.`;
@@ -112,7 +125,7 @@ function tooLong(): void {
 }
 
 async function openDescriptor({ line, character }: Position): Promise<void> {
-  const found = await checker.ask.descriptors(line, character);
+  const found = await checker.ask.descriptors(line, character).catch(() => []);
   if (found.length === 0) return;
   const holds = ({ start, end }: (typeof found)[number]) =>
     (start[0] < line || (start[0] === line && start[1] <= character)) &&
@@ -138,26 +151,48 @@ example.append(
 language.append(...Object.entries(LANGUAGES).map(([name, { title }]) => h("option", { value: name }, title)));
 
 let rules = "";
+/** The target that a link names, before the menu has it. */
+let named = "";
 
-function openShared({ text, language: named, pane, kernel, launch, targets, rules: extra }: Shared): void {
+function openShared({ text, language: written, pane, kernel, launch, targets, rules: extra }: Shared): void {
   say(extra ? `\`${extra}\` is off by default. It runs on this text.` : "");
-  target.value = targets ?? "";
+  target.value = named = targets ?? "";
   rules = extra ?? "";
   // What cannot be configured is as it was.
-  checker.ask.configure(targets ?? "", rules).catch(() => undefined);
-  language.value = named;
-  editor.open(text, named);
+  checker.ask.configure(targets ?? "", rules).catch((error: Error) => say(`${error.message}: the link says so, and it is ignored.`));
+  language.value = written;
+  editor.open(text, written);
   findings.reset();
   run.reset(kernel, launch, extra);
-  select(pane && pane in PANES ? (pane as Pane) : "findings");
+  select(pane && Object.hasOwn(PANES, pane) ? (pane as Pane) : "findings");
 }
 
-async function openExample(name: string): Promise<boolean> {
-  const found = EXAMPLES[name] ?? (await ofRule(name).catch(() => undefined));
-  if (!found) return false;
-  openShared(found);
-  example.value = [...example.options].some((option) => option.value === name) ? name : "";
-  return true;
+/** What was asked for last is what is opened, whichever comes first. */
+let wanted = 0;
+
+async function openExample(name: string): Promise<void> {
+  const own = (wanted += 1);
+  const before = editor.view.state.doc;
+  const found = Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : await ofRule(name).catch(() => undefined);
+  if (own !== wanted || before !== editor.view.state.doc) return;
+  if (found) openShared(found);
+  else if (navigator.onLine) say(`There is no example \`${name}\`.`);
+  else say(`The example \`${name}\` was not loaded before, and there is no network.`);
+  const isListed = found && [...example.options].some((option) => option.value === name);
+  example.value = isListed ? name : "";
+}
+
+/** Opens what the address says; whether it says something. */
+async function openAddress(): Promise<boolean> {
+  // An address within the page, as that of the panes, is none of a text.
+  if (!location.hash.includes("=")) return false;
+  const own = (wanted += 1);
+  const shared = await read(location.hash).catch(() => undefined);
+  if (own !== wanted) return true;
+  if (!shared) say("The link has no text that this page can read: it may have been cut.");
+  else if ("example" in shared) await openExample(shared.example);
+  else openShared(shared);
+  return shared !== undefined;
 }
 
 example.addEventListener("change", () => void openExample(example.value));
@@ -166,7 +201,14 @@ language.addEventListener("change", () => {
   void showPane();
 });
 target.addEventListener("change", () => void checker.ask.configure(target.value, rules));
-byId("format").addEventListener("click", () => editor.format());
+byId("format").addEventListener("click", async () => {
+  if (!(await editor.format())) status.textContent = "Only PTX without syntax errors can be laid out.";
+});
+document.querySelector(".skip")!.addEventListener("click", (event) => {
+  // The address is that of the text.
+  event.preventDefault();
+  byId("panes").focus();
+});
 byId("share").addEventListener("click", () => void share());
 
 async function share(): Promise<void> {
@@ -181,6 +223,10 @@ async function share(): Promise<void> {
     ...(rules && { rules }),
   };
   const hash = await fragment(shared);
+  if (hash.length > 2_000_000) {
+    status.textContent = "The text is too long for a link: browsers take addresses of 2 MB.";
+    return;
+  }
   history.replaceState(null, "", hash);
   // Longer addresses are cut by chats and mail.
   const long = hash.length > 30_000 ? " It is long: some programs cut it." : "";
@@ -215,23 +261,22 @@ theme.addEventListener("change", () => {
 });
 
 async function start(): Promise<void> {
-  const shared = await read(location.hash).catch(() => undefined);
-  const isOpen = shared && ("example" in shared ? await openExample(shared.example) : (openShared(shared), true));
-  if (!isOpen) {
+  if (!(await openAddress()) || editor.text === "") {
+    const said = notice.textContent ?? "";
     await openExample("kernel");
-    if (location.hash) say("The link has no text that this page can read: it may have been cut.");
+    if (said) say(said);
   }
   const { targets } = await checker.ask.vocabulary();
-  const wanted = shared && "targets" in shared ? (shared.targets ?? "") : "";
+  const chosen = target.value || named;
   target.append(h("option", { value: "" }, "of the text"), ...targets.map((name) => h("option", { value: name }, name)));
-  target.value = wanted;
+  target.value = targets.includes(chosen) ? chosen : "";
 }
 
 select("findings");
-void start();
-addEventListener("hashchange", () => void read(location.hash).then((shared) => {
-  if (shared) void ("example" in shared ? openExample(shared.example) : openShared(shared));
-}));
+start().catch((error: unknown) => {
+  if (!(error instanceof Refusal)) throw error;
+});
+addEventListener("hashchange", () => void openAddress());
 
 if ("serviceWorker" in navigator && import.meta.env.PROD) {
   void navigator.serviceWorker.register("./service-worker.js").catch(() => undefined);

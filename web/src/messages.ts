@@ -163,4 +163,5 @@ export type FromWorker =
   | { protocol: string }
   | { id: number; answer: unknown }
   | { id: number; refused: string }
-  | { failed: string };
+  | { failed: string }
+  | { unloaded: string };

@@ -1,7 +1,9 @@
 // Runs of a kernel: what it is launched with, the verdict, what happened and where everyone stands.
 
+import { type ChangeDesc, ChangeSet, Text } from "@codemirror/state";
+
+import { type Editor, offset } from "./editor.ts";
 import { h, picture, prose } from "./elements.ts";
-import type { Editor } from "./editor.ts";
 import type { Ran, Range, RunFinding, Span, Timeline, TimelineTrack } from "./messages.ts";
 import { type Runner, Refusal } from "./workers.ts";
 import type { Checker } from "./workers.ts";
@@ -36,8 +38,8 @@ function doing(track: TimelineTrack, step: number, end: number): { text: string;
 }
 
 export class RunPane {
-  private readonly kernel = h("select", { id: "run-kernel", onchange: () => this.fill() });
-  private readonly launch = h("textarea", { id: "launch", rows: 8, spellcheck: "false", placeholder: "Empty: several launches are assumed and compared." });
+  private readonly kernel = h("select", { id: "run-kernel", onchange: () => this.choose(this.kernel.value) });
+  private readonly launch = h("textarea", { id: "launch", rows: 8, spellcheck: "false", oninput: () => this.launches.set(this.chosen, this.launch.value), placeholder: "Empty: several launches are assumed and compared." });
   private readonly budget = h("select", { id: "budget" }, ...BUDGETS.map((it) => h("option", { value: it }, it.toLocaleString("en"))));
   private readonly schedule = h(
     "select",
@@ -49,6 +51,16 @@ export class RunPane {
   private readonly specials = h("input", { id: "specials", type: "checkbox" });
   private readonly start = h("button", { type: "button", class: "primary", onclick: () => void this.run() }, "Run");
   private readonly stop = h("button", { type: "button", onclick: () => this.runner.stop("The run was stopped.") }, "Stop");
+  /** The kernel that is wanted, and those of the text. */
+  private chosen = "";
+  private kernels: string[] = [];
+  private hasKernels = false;
+  private isRunning = false;
+  /** Another text has another number: what was asked of an earlier one is not for it. */
+  private generation = 0;
+  /** Changes of the text since the run that is shown. */
+  private changes: ChangeDesc | undefined;
+  private readonly outdated = h("p", { class: "remark", hidden: true }, "The text has changed since this run.");
   private readonly template = h("button", { type: "button", onclick: () => void this.writeTemplate() }, "Launch to fill in");
   private readonly status = h("p", { class: "summary", role: "status" });
   private readonly result = h("div");
@@ -76,27 +88,57 @@ export class RunPane {
           this.template,
           h("label", { for: "schedule" }, "Asynchronous operations take effect"),
           this.schedule,
-          h("label", { for: "budget" }, "Instructions at most"),
+          h("label", { for: "budget" }, "Warp instructions of each launch, at most"),
           this.budget,
           h("label", { for: "specials" }, this.specials, " Say where NaN and infinity are made"),
         ),
       ),
       this.status,
+      this.outdated,
       this.result,
     );
+    this.enable();
+  }
+
+  private enable(): void {
+    this.start.disabled = this.isRunning || !this.hasKernels;
+    this.template.disabled = !this.hasKernels;
+    this.stop.hidden = !this.isRunning;
+  }
+
+  private choose(kernel: string): void {
+    this.chosen = kernel;
+    this.kernel.value = kernel;
+    this.launch.value = this.launches.get(kernel) ?? "";
+  }
+
+  /** The text was edited. */
+  changed(changes: ChangeDesc): void {
+    if (!this.changes) return;
+    this.changes = this.changes.composeDesc(changes);
+    this.outdated.hidden = false;
+    this.editor.mark([], false);
   }
 
   get state(): { kernel: string; launch: string } {
-    return { kernel: this.kernel.value, launch: this.launch.value };
+    return { kernel: this.chosen, launch: this.launch.value };
   }
 
   /** Offers the kernels of the text as it is now. */
   async show(): Promise<void> {
     const kernels = this.editor.language === "ptx" ? await this.checker.ask.kernels() : [];
-    const chosen = this.kernel.value;
     this.kernel.replaceChildren(...kernels.map((name) => h("option", { value: name }, name)));
-    if (kernels.includes(chosen)) this.kernel.value = chosen;
-    this.start.disabled = this.template.disabled = kernels.length === 0;
+    const [first] = kernels;
+    if (first !== undefined && !kernels.includes(this.chosen)) {
+      // One of as many kernels has another name: the launch is for that.
+      const renamed = kernels.length === this.kernels.length ? kernels[this.kernels.indexOf(this.chosen)] : undefined;
+      if (renamed !== undefined) this.launches.set(renamed, this.launch.value);
+      this.choose(renamed ?? first);
+    }
+    this.kernels = kernels;
+    this.kernel.value = this.chosen;
+    this.hasKernels = kernels.length > 0;
+    this.enable();
     if (kernels.length === 0) {
       const why = "There is no kernel to run: PTX with an `.entry` is what runs. Compile CUDA by `nvcc -ptx`; Triton has `kernel.asm[\"ptx\"]`.";
       this.status.replaceChildren(prose(why));
@@ -108,21 +150,32 @@ export class RunPane {
   /** Another text: nothing is known of its runs. */
   reset(kernel = "", launch = "", rules = ""): void {
     this.specials.checked = rules.includes("SIM508");
-    this.launches.clear();
-    this.kernel.replaceChildren(...(kernel ? [h("option", { value: kernel }, kernel)] : []));
+    this.generation += 1;
+    if (this.isRunning) this.runner.stop("");
+    this.launches = new Map([[kernel, launch]]);
+    this.chosen = kernel;
+    this.kernels = [];
+    this.kernel.replaceChildren();
+    this.hasKernels = false;
+    this.enable();
     this.launch.value = launch;
-    this.result.replaceChildren();
+    this.clear();
     this.status.replaceChildren();
-    this.editor.mark([], false);
   }
 
-  private fill(): void {
-    this.launch.value = this.launches.get(this.kernel.value) ?? "";
+  private clear(): void {
+    this.changes = undefined;
+    this.outdated.hidden = true;
+    this.result.replaceChildren();
+    this.editor.mark([], false);
   }
 
   private async writeTemplate(): Promise<void> {
     try {
-      this.launch.value = await this.runner.ask.template(this.editor.text, this.kernel.value);
+      const kernel = this.chosen;
+      const launch = await this.runner.ask.template(this.editor.text, kernel);
+      this.launches.set(kernel, launch);
+      if (kernel === this.chosen) this.launch.value = launch;
     } catch (error) {
       this.refused(error);
     }
@@ -135,14 +188,20 @@ export class RunPane {
 
   async run(): Promise<void> {
     const { text } = this.editor;
-    const kernel = this.kernel.value;
+    const kernel = this.chosen;
+    const named = /^\s*kernel\s*=\s*"([^"]*)"/m.exec(this.launch.value)?.[1];
+    if (named !== undefined && named !== kernel) {
+      this.status.replaceChildren(prose(`The launch is for \`${named}\`, and \`${kernel}\` is chosen.`));
+      return;
+    }
+    const { generation } = this;
     const rules = this.specials.checked ? ["SIM508"] : [];
     const options = { ...JSON.parse(this.schedule.value), budget: Number(this.budget.value), rules };
     this.launches.set(kernel, this.launch.value);
-    this.start.disabled = true;
-    this.stop.hidden = false;
-    this.result.replaceChildren();
-    this.editor.mark([], false);
+    this.isRunning = true;
+    this.enable();
+    this.clear();
+    this.changes = ChangeSet.empty(this.editor.view.state.doc.length);
     const started = performance.now();
     const tick = setInterval(() => {
       this.status.textContent = `Runs for ${((performance.now() - started) / 1000).toFixed(0)} s.`;
@@ -150,17 +209,19 @@ export class RunPane {
     this.status.textContent = "Runs.";
     try {
       const ran = await this.runner.ask.run(text, kernel, this.launch.value, JSON.stringify(options));
-      this.tell(ran, text.split("\n"), (performance.now() - started) / 1000);
+      if (generation === this.generation) this.tell(ran, text, (performance.now() - started) / 1000);
     } catch (error) {
-      this.refused(error);
+      if (generation === this.generation) this.refused(error);
     } finally {
       clearInterval(tick);
-      this.start.disabled = false;
-      this.stop.hidden = true;
+      this.isRunning = false;
+      this.enable();
     }
   }
 
-  private tell(ran: Ran, text: string[], seconds: number): void {
+  private tell(ran: Ran, source: string, seconds: number): void {
+    const text = source.split(/\r\n?|\n/);
+    const doc = Text.of(text);
     const kernel = ran.document.kernels[0];
     if (!kernel) return;
     const { statistics, verdict } = kernel;
@@ -169,7 +230,7 @@ export class RunPane {
       ` ${kernel.name}: ${statistics.warp_instructions.toLocaleString("en")} warp instructions in ${statistics.clusters} cluster${statistics.clusters === 1 ? "" : "s"}, ${seconds.toFixed(1)} s.`,
     );
     const link = (span: Span) =>
-      h("button", { type: "button", class: "link", onclick: () => this.editor.reveal(range(text, span)) }, `line ${span.line}`);
+      h("button", { type: "button", class: "link", onclick: () => this.reveal(doc, range(text, span)) }, `line ${span.line}`);
     const findings = kernel.diagnostics.map((it) => this.finding(it, link));
     const reasons = kernel.reasons.map((it) =>
       h("li", {}, prose(it.message), it.span ? " (" : "", it.span ? link(it.span) : "", it.span ? ")" : "", it.help ? h("p", { class: "remark" }, prose(it.help)) : null),
@@ -178,7 +239,7 @@ export class RunPane {
     this.result.replaceChildren(
       ...(findings.length > 0 ? [h("ol", { class: "findings" }, ...findings)] : []),
       ...(reasons.length > 0 ? [h("h3", {}, "Not judged further"), h("ul", { class: "reasons" }, ...reasons)] : []),
-      ...(ran.timeline && ran.timeline_svg ? this.timeline(ran.timeline, ran.timeline_svg) : []),
+      ...(ran.timeline && ran.timeline_svg ? this.timeline(ran.timeline, ran.timeline_svg, doc) : []),
       ...(ran.tensor_memory_svg ? [details("Tensor Memory in the run", picture(ran.tensor_memory_svg, "Tensor Memory in the run"))] : []),
       ...(ran.barriers_svg ? [details("Barriers in the run", picture(ran.barriers_svg, "Barriers in the run"))] : []),
       ...(kernel.printed?.length ? [details("Printed", h("pre", { tabindex: 0 }, kernel.printed.map((it) => it.text).join("")))] : []),
@@ -190,9 +251,17 @@ export class RunPane {
     );
   }
 
+  /** Shows a place of the text that ran, wherever that is now. */
+  private reveal(doc: Text, range: Range): void {
+    const at = (position: Range["start"], side: number) =>
+      this.editor.position(this.changes!.mapPos(offset(doc, position), side));
+    this.editor.reveal({ start: at(range.start, 1), end: at(range.end, -1) });
+  }
+
   private assumedLaunch(launch: string): HTMLElement {
     const use = () => {
       this.launch.value = launch;
+      this.launches.set(this.chosen, launch);
       this.launch.focus();
     };
     return h("p", {}, h("button", { type: "button", onclick: use }, "Edit the launch that was assumed"));
@@ -217,7 +286,12 @@ export class RunPane {
   }
 
   /** The picture of a run, its steps one by one, and whom a hang leaves where. */
-  private timeline(timeline: Timeline, svg: string): HTMLElement[] {
+  private timeline(timeline: Timeline, svg: string, doc: Text): HTMLElement[] {
+    // Lines of the text that ran, where they are now.
+    const now = (line: number) => {
+      if (line < 1 || line > doc.lines) return line;
+      return this.editor.position(this.changes!.mapPos(doc.line(line).from, 1)).line + 1;
+    };
     const stops = new Set([0, timeline.end]);
     for (const track of timeline.tracks) {
       for (const { start, end } of track.slices) stops.add(start).add(end);
@@ -232,7 +306,7 @@ export class RunPane {
     const reveal = (line: number | undefined) =>
       line === undefined
         ? ""
-        : h("button", { type: "button", class: "link", onclick: () => this.editor.mark([line], true) }, `line ${line}`);
+        : h("button", { type: "button", class: "link", onclick: () => this.editor.mark([now(line)], true) }, `line ${line}`);
     const show = (at: number, follow: boolean) => {
       const step = steps[at] ?? 0;
       output.textContent = `step ${step} of ${timeline.end}`;
@@ -242,7 +316,7 @@ export class RunPane {
           h("tr", {}, h("th", { scope: "row" }, who(track)), h("td", {}, prose(text)), h("td", {}, reveal(line))),
         ),
       );
-      this.editor.mark(all.flatMap(({ line }) => (line === undefined ? [] : [line])), follow);
+      this.editor.mark(all.flatMap(({ line }) => (line === undefined ? [] : [now(line)])), follow);
     };
     const slider = h("input", {
       id: "step",

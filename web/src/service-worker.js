@@ -14,10 +14,11 @@ self.addEventListener("install", (event) => {
 
 self.addEventListener("activate", (event) => {
   const old = (name) => name.startsWith("ptx-tc-") && name !== CACHE;
+  // Pages that are open load parts of the version before.
   event.waitUntil(
     caches
       .keys()
-      .then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name))))
+      .then((names) => Promise.all(names.filter(old).slice(0, -1).map((name) => caches.delete(name))))
       .then(() => self.clients.claim()),
   );
 });

@@ -15,9 +15,24 @@ export interface Shared {
 
 const VERSION = "1";
 
+/** A link with more than that makes no text. */
+const MOST = 64 * 1024 * 1024;
+
 async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array<ArrayBuffer>> {
-  const out = new Blob([bytes]).stream().pipeThrough(stream);
-  return new Uint8Array(await new Response(out).arrayBuffer());
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+    if (length > MOST) {
+      await reader.cancel();
+      throw new Error("the link has too much in it");
+    }
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 function base64(bytes: Uint8Array): string {
@@ -43,7 +58,17 @@ export async function read(hash: string): Promise<Shared | { example: string } |
   if (name === "example" || name === "rule") return { example: value };
   if (name !== `v${VERSION}`) return undefined;
   const bytes = await through(fromBase64(value), new DecompressionStream("deflate-raw"));
-  const shared = JSON.parse(new TextDecoder().decode(bytes)) as Shared;
-  if (typeof shared.text !== "string" || !Object.hasOwn(LANGUAGES, shared.language)) return undefined;
+  const said = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> | null;
+  const word = (name: string) => {
+    const value = said && Object.hasOwn(said, name) ? said[name] : undefined;
+    return typeof value === "string" ? value : undefined;
+  };
+  const [text, language] = [word("text"), word("language")];
+  if (text === undefined || language === undefined || !Object.hasOwn(LANGUAGES, language)) return undefined;
+  const shared: Shared = { text, language: language as Language };
+  for (const name of ["pane", "kernel", "launch", "targets", "rules"] as const) {
+    const value = word(name);
+    if (value !== undefined) shared[name] = value;
+  }
   return shared;
 }

@@ -76,6 +76,7 @@ export class Workbench {
   private readonly choice = h("select", { id: "descriptor", onchange: () => this.choose(this.choice.value as DescriptorName) });
   private readonly facts = h("div", { class: "facts" });
   private readonly word = h("input", { id: "word", spellcheck: "false", autocomplete: "off", oninput: () => void this.decode() });
+  private readonly origin = h("p", { class: "hint" });
   private readonly refusal = h("p", { class: "refusal", role: "alert" });
   private readonly verdict = h("div", { role: "status" });
   private readonly fields = h("table", { class: "fields" });
@@ -96,6 +97,7 @@ export class Workbench {
       h("p", { class: "hint" }, "Click on a multiply or copy in the text to open its descriptors here. Change the word or a field."),
       h("div", { class: "bar" }, h("label", { for: "descriptor" }, "Descriptor"), this.choice, h("label", { for: "word" }, "Word"), this.word),
       this.facts,
+      this.origin,
       this.refusal,
       this.verdict,
       h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Fields of the word" }, this.fields),
@@ -149,6 +151,11 @@ export class Workbench {
     );
     // Digits that are not known count as zeros, to look at the others.
     this.word.value = (found?.value ?? start.word).replaceAll("?", "0");
+    this.origin.replaceChildren();
+    if (found) {
+      const digits = found.is_known ? "" : /^0x\?+$/.test(found.value) ? ": its value is not known here, and these are zeros" : `: only ${found.value} is known of it, and unknown digits count as zeros`;
+      this.origin.replaceChildren(prose(`\`${found.name}\` in line ${found.start[0] + 1}${digits}.`));
+    }
     void this.decode();
   }
 
@@ -174,7 +181,12 @@ export class Workbench {
     const refused = isRefused(decoded) ? decoded : isRefused(drawn) ? drawn : undefined;
     this.refuse(this.refusal, refused);
     this.word.setAttribute("aria-invalid", String(isRefused(decoded)));
-    if (!isRefused(decoded)) this.show(decoded);
+    if (isRefused(decoded)) {
+      this.verdict.replaceChildren();
+      this.fields.replaceChildren();
+    } else {
+      this.show(decoded);
+    }
     this.drawing.replaceChildren(...(isRefused(drawn) ? [] : [picture(drawn.svg, "Picture of the descriptor")]));
     this.command.textContent = `ptx-tc draw ${this.descriptor} ${words}`;
   }

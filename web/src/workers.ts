@@ -57,11 +57,18 @@ export class Checker extends Answering<CheckerCalls> {
   private heard = new Set<(message: string) => void>();
   module: Promise<WebAssembly.Module>;
   private loaded!: (module: WebAssembly.Module) => void;
+  private unloaded!: (error: Refusal) => void;
   private fails = 0;
+  /** Whether it is started no more. */
+  isDead = false;
 
-  constructor(private readonly failed: (why: string, again: boolean) => void) {
+  constructor(private readonly failed: (why: string, how: "again" | "dead" | "unloaded") => void) {
     super();
-    this.module = new Promise((resolve) => (this.loaded = resolve));
+    this.module = new Promise((resolve, reject) => {
+      this.loaded = resolve;
+      this.unloaded = reject;
+    });
+    this.module.catch(() => undefined);
     this.start();
   }
 
@@ -72,21 +79,34 @@ export class Checker extends Answering<CheckerCalls> {
       if ("protocol" in data) for (const hear of this.heard) hear(data.protocol);
       else if ("module" in data) this.loaded(data.module);
       else if ("failed" in data) this.restart(data.failed);
+      else if ("unloaded" in data) this.die(data.unloaded, "unloaded");
     };
-    this.worker.onerror = (event) => this.restart(event.message || "the worker could not start");
+    this.worker.onerror = (event) => this.die(event.message || "its script is not there", "unloaded");
   }
 
   private restart(why: string): void {
     this.worker.terminate();
     this.abandon(why);
     this.fails += 1;
-    const again = this.fails <= 3;
-    if (again) this.start();
-    this.failed(why, again);
+    if (this.fails > 3) {
+      this.die(why, "dead");
+      return;
+    }
+    this.start();
+    this.failed(why, "again");
+  }
+
+  private die(why: string, how: "dead" | "unloaded"): void {
+    this.isDead = true;
+    this.worker.terminate();
+    this.unloaded(new Refusal("the checker is not there"));
+    this.abandon("the checker is not there");
+    this.failed(why, how);
   }
 
   protected send(message: ToWorker): void {
-    this.worker.postMessage(message);
+    if (this.isDead) this.abandon("the checker is not there");
+    else this.worker.postMessage(message);
   }
 
   readonly transport: Transport = {
@@ -105,7 +125,7 @@ export class Runner extends Answering<RunnerCalls> {
   }
 
   protected send(message: ToWorker): void {
-    void this.module.then((module) => {
+    this.module.then((module) => {
       if (!this.worker) {
         this.worker = new Worker(new URL("./runner.worker.ts", import.meta.url), { type: "module" });
         this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -113,11 +133,12 @@ export class Runner extends Answering<RunnerCalls> {
             this.stop(`the run failed: ${data.failed}. Please report it, with the text.`);
           }
         };
-        this.worker.onerror = (event) => this.stop(event.message || "the worker could not start");
+        // After a new version of the page, the file of the old one is not there.
+        this.worker.onerror = (event) => this.stop(event.message || "The simulator could not be loaded. Load the page again.");
         this.worker.postMessage({ module } satisfies ToWorker);
       }
       this.worker.postMessage(message);
-    });
+    }, (error: Error) => this.abandon(error.message));
   }
 
   /** Ends what runs. */

@@ -82,7 +82,7 @@ test("a rule is explained, and its page is named", async () => {
 
 test("all safe repairs at once", async () => {
   await page.selectOption("#example", "kernel");
-  await page.getByRole("button", { name: "Fix all" }).click();
+  await page.getByRole("button", { name: "Apply safe fixes" }).click();
   await findings().filter({ hasText: "TC102" }).waitFor({ state: "detached" });
   assert.match(await text(), /kind::f16/);
   // What a repair may change is left to whoever reads it.
@@ -190,6 +190,68 @@ test("a correct kernel runs clean, and without a launch several are assumed", as
   await page.getByText("the kernel cannot be launched like this").waitFor();
 });
 
+test("a run belongs to its text", async () => {
+  // From a text without kernels, and of one that has the same name.
+  await page.selectOption("#example", "cuda");
+  await page.selectOption("#example", "hang");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".verdict").waitFor();
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("// One\n// Two\n");
+  await page.getByText("The text has changed since this run.").waitFor();
+  // The places are where the statements are now.
+  await page.locator("#pane-run .finding").getByRole("button", { name: "line 90" }).first().click();
+  const line = await page.evaluate(() => document.querySelector(".cm-activeLine").textContent);
+  assert.match(line, /mbarrier/);
+  assert.equal(await page.locator(".cm-activeLineGutter.cm-lineNumbers, .cm-lineNumbers .cm-activeLineGutter").textContent(), "92");
+  await page.selectOption("#example", "race");
+  await page.locator(".verdict").waitFor({ state: "detached" });
+  // The launch of a kernel stays with it when it is renamed, and one for another kernel is refused.
+  await page.fill("#launch", 'kernel = "other"\n');
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText("The launch is for other, and gemm is chosen.").waitFor();
+});
+
+test("a run of another text is never shown", async () => {
+  await paste(
+    ".version 9.0\n.target sm_100a\n.entry endless(.param .u64 p) {\n.reg .b64 a;\n.reg .b32 x;\nld.param.u64 a, [p];\nAGAIN:\nadd.u32 x, x, 1;\nst.global.u32 [a], x;\nbra AGAIN;\n}\n",
+  );
+  await page.fill("#launch", "");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await page.selectOption("#example", "gemm");
+  await page.getByRole("button", { name: "Stop" }).waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector(".verdict")?.textContent === "Clean");
+});
+
+test("a repair in the tooltip is a repair", async () => {
+  await page.selectOption("#example", "kernel");
+  await tab(/Findings/).click();
+  await findings().filter({ hasText: "TC703" }).getByRole("button", { name: "Suppress" }).waitFor();
+  await page.locator(".cm-lintRange-error").last().hover();
+  const tooltip = page.locator(".cm-tooltip-lint");
+  await tooltip.waitFor();
+  const names = await tooltip.locator(".cm-diagnosticAction").allTextContents();
+  assert.deepEqual(names, ["Suppress TC703 here"]);
+  // The finding stands above what the instruction is.
+  const [lint, hover] = await page.evaluate(() => [
+    document.querySelector(".cm-tooltip-lint").getBoundingClientRect().top,
+    document.querySelector(".cm-tooltip-hover").getBoundingClientRect().top,
+  ]);
+  assert.ok(lint - hover < 10, `${lint} ${hover}`);
+  await page.mouse.move(5, 5);
+});
+
+test("undo does not lead into the text before", async () => {
+  await page.selectOption("#example", "cuda");
+  await page.selectOption("#example", "gemm");
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+z");
+  assert.match(await text(), /C = A \* B/);
+});
+
 test("an endless kernel can be stopped, and the page stays alive", async () => {
   await paste(
     ".version 9.0\n.target sm_100a\n.entry k(.param .u64 p) {\n.reg .b64 a;\n.reg .b32 x;\nld.param.u64 a, [p];\nAGAIN:\nadd.u32 x, x, 1;\nst.global.u32 [a], x;\nbra AGAIN;\n}\n",
@@ -248,6 +310,59 @@ test("a link that was cut, and one of a rule", async () => {
   await off.getByText("is off by default").waitFor();
   await off.locator(".finding", { hasText: "TC313" }).first().waitFor();
   await off.close();
+});
+
+test("links that say nonsense", async () => {
+  const encode = (value) =>
+    page.evaluate(async (value) => {
+      const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+      const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+      return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    }, value);
+  const links = [
+    ["#example=constructor", /There is no example/],
+    ["#rule=TC000", /There is no example/],
+    ["#v1=%%%", /may have been cut/],
+    [`#v1=${await encode(null)}`, /may have been cut/],
+    [`#v1=${await encode({ text: 7, language: "ptx" })}`, /may have been cut/],
+    [`#v1=${await encode({ text: "", language: "toString" })}`, /may have been cut/],
+    [`#v1=${await encode({ text: ".entry", language: "ptx", targets: "nonsense" })}`, /it is ignored/],
+    [`#v1=${await encode({ text: ".entry", language: "ptx", targets: { a: 1 }, pane: "constructor", rules: 4 })}`, null],
+  ];
+  for (const [hash, said] of links) {
+    const other = await open(hash);
+    if (said) await other.locator("#notice", { hasText: said }).waitFor();
+    else assert.equal(await other.locator("#notice").isHidden(), true, hash);
+    assert.equal(await other.getByRole("tab", { selected: true }).count(), 1, hash);
+    await other.close();
+  }
+  // The same in a page that is open.
+  await page.evaluate(() => (location.hash = "#v1=AAAA"));
+  await page.getByText("it may have been cut").waitFor();
+});
+
+test("the way past the controls keeps the address", async () => {
+  const other = await open("#example=hang");
+  await other.keyboard.press("Tab");
+  await other.keyboard.press("Enter");
+  assert.equal(new URL(other.url()).hash, "#example=hang");
+  assert.equal(await other.evaluate(() => document.activeElement.id), "panes");
+  await other.close();
+});
+
+test("without WebAssembly the page says so", async () => {
+  // In a browser that has not kept it.
+  const empty = await browse({ serviceWorkers: "block" });
+  await empty.route("**/*.wasm", (route) => route.fulfill({ status: 404, body: "" }));
+  const other = await empty.newPage();
+  await other.goto(server.url);
+  await other.getByText("The checker could not be loaded").waitFor();
+  assert.equal(await other.locator("#status").textContent(), "Not checked.");
+  await other.getByRole("tab", { name: "Run" }).click();
+  assert.equal(await other.getByRole("button", { name: "Run", exact: true }).isDisabled(), true);
+  await other.selectOption("#example", "gemm");
+  assert.match(await other.locator("#notice").textContent(), /could not be loaded/);
+  await empty.close();
 });
 
 test("what is pasted is never taken for markup", async () => {
