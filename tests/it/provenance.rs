@@ -17,7 +17,8 @@ fn check(arguments: &[&str]) -> String {
     stdout(&run(&[&["check"], arguments].concat()))
 }
 
-/// Makes the sources of the fixtures older than what was compiled from them: a checkout writes them in any order.
+/// Makes the sources of the fixtures older than what was compiled from them, in a checkout of any age: it writes them in any
+/// order.
 fn compiled() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
