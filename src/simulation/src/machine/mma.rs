@@ -81,7 +81,7 @@ impl Machine<'_> {
             Sums::Narrow { instruction, kind, formats, accumulator, saturates } => {
                 for ((elements, format), factor) in [&mut a, &mut b].into_iter().zip(formats).zip(mma.factors)
                 {
-                    // One of 4 bits is in the middle of its byte.
+                    // One of 4 bits is in the middle of its byte, and one of 6 bits in the lower part.
                     if format == Format::E2m1 && factor.bits == 8 {
                         elements.codes.iter_mut().for_each(|code| *code >>= 2);
                     }
