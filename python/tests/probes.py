@@ -315,15 +315,20 @@ def compare(kernel: Any, form: Form, mode: str, seed: int, count: int, m: int, n
     return out
 
 
-def kernels() -> Iterator[tuple[Form, Any]]:
+def kernels(words: list[str]) -> Iterator[tuple[Form, Any]]:
+    """The forms with all of these words, and their kernels."""
     spec = importlib.util.find_spec("mmasim_kernels")
     assert spec is not None and spec.submodule_search_locations, "pip install mmasim-kernels==2.1.1"
     folder = pathlib.Path(spec.submodule_search_locations[0]) / "nv_ptx" / "kernels"
     for hardware, target, names in SOURCES:
+        if any(word.startswith("sm_") and word != target for word in words):
+            continue
         for name in names:
             code = cuda.compile(folder / f"{name}.cu", arch=target, line_info=False)
             for symbol in code.kernels:
-                yield form(symbol, hardware, target), code.get_kernel(symbol)
+                made = form(symbol, hardware, target)
+                if all(word in str(made) for word in words):
+                    yield made, code.get_kernel(symbol)
 
 
 def probe(kernel: Any, form: Form, number: int, repeat: int) -> Compared:
@@ -357,9 +362,7 @@ def main() -> int:
             name += f" ({of.unmodelled} not in MMA-Sim)" if of.elements else " (not in MMA-Sim)"
         print(f"{name:84} {of.launches:8} {of.elements:10} {of.different:9} {of.unknown:7}  {found or 'none'}", flush=True)
 
-    for number, (form, kernel) in enumerate(kernels()):
-        if not all(word in str(form) for word in options.words):
-            continue
+    for number, (form, kernel) in enumerate(kernels(options.words)):
         compared = probe(kernel, form, number, options.repeat)
         row(str(form), compared)
         for text in compared.first[:4]:

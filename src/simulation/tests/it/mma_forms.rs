@@ -494,6 +494,20 @@ fn six_bits_are_the_lower_ones_of_a_byte() {
     }
 }
 
+/// The authors of MMA-Sim say that the hardware takes the lower two bits of a byte of e2m1 for more of the fraction.
+#[test]
+fn bits_beside_a_narrow_element_make_a_row_unknown() {
+    for (format, code, rows_known) in
+        [("e2m1", 0x08, true), ("e2m1", 0x09, false), ("e2m3", 0x3F, true), ("e2m3", 0x48, false)]
+    {
+        let mut data = vec![0; 32 * 48];
+        data[0] = code;
+        let opcode = format!("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.{format}.{format}.f32");
+        let output = left(&scaled_kernel(&opcode, ""), vec![buffer(data)], 32);
+        assert_eq!(output.unknown.is_empty(), rows_known, "{format}, {code:#x}");
+    }
+}
+
 /// Sums of scaled products on `sm_120a`: where the elements and the factors are is written here anew, and sums are so
 /// small that they are exact.
 #[test]
