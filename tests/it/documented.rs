@@ -174,6 +174,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("python double.py", "needs CuTe DSL; python/tests/test_docs.py"),
     ("python -m ptx_tc ", ".ci/wheel-test"),
     ("cd python/tests ", "needs the package; .ci/wheel-test"),
+    (".ci/", "a step of continuous integration"),
     ("npm ", ".ci/vscode-test"),
     ("rustup target add ", "needs the network"),
     ("docker ", "needs a Docker engine"),

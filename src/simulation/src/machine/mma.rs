@@ -81,9 +81,16 @@ impl Machine<'_> {
             Sums::Narrow { instruction, kind, formats, accumulator, saturates } => {
                 for ((elements, format), factor) in [&mut a, &mut b].into_iter().zip(formats).zip(mma.factors)
                 {
-                    // One of 4 bits is in the middle of its byte.
-                    if format == Format::E2m1 && factor.bits == 8 {
-                        elements.codes.iter_mut().for_each(|code| *code >>= 2);
+                    // One of 4 bits is in the middle of its byte, and one of 6 bits in the lower part. Other bits may
+                    // count, too, if they are not zero.
+                    let (used, shift) = match (format, factor.bits) {
+                        (Format::E2m1, 8) => (0x3C, 2),
+                        (Format::E3m2 | Format::E2m3, 8) => (0x3F, 0),
+                        _ => continue,
+                    };
+                    for (at, code) in elements.codes.iter_mut().enumerate() {
+                        elements.lost[at / factor.k as usize] |= *code & !used != 0;
+                        *code = (*code & used) >> shift;
                     }
                 }
                 let arithmetic = Multiply {

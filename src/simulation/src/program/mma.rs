@@ -76,14 +76,9 @@ impl Operands<'_, '_> {
             _ => {
                 let (kind, bits) = narrow(kind, a)?;
                 let formats = [format(a)?, format(b)?];
-                // In a byte, 6 bits may be anywhere: no source says where.
-                let is_placed = formats.iter().all(|it| it.parameters().bits != 6);
                 let accumulator = accumulator(d, c)?;
                 let saturates = opcode.has_flag(Flag::Satfinite);
-                (
-                    Sums::Narrow { instruction, kind, formats, accumulator, saturates },
-                    is_placed.then_some(bits)?,
-                )
+                (Sums::Narrow { instruction, kind, formats, accumulator, saturates }, bits)
             }
         };
         // Each quarter of a warp multiplies matrices of its own there.

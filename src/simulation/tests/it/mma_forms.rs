@@ -471,6 +471,43 @@ fn scaled_kernel(opcode: &str, ids: &str) -> String {
     )
 }
 
+/// Products of one number of 6 bits, in the lower bits of the first byte of each row, and of 1.
+#[test]
+fn six_bits_are_the_lower_ones_of_a_byte() {
+    for (format, one, numbers) in [
+        ("e3m2", 0x0C, [(0x0C, 1.0), (0x08, 0.5), (0x30, -2.0), (0x01, 0.0625_f32)]),
+        ("e2m3", 0x08, [(0x08, 1.0), (0x04, 0.5), (0x30, -2.0), (0x01, 0.125)]),
+    ] {
+        for (code, number) in numbers {
+            let mut lanes = vec![[0_u32; 12]; 32];
+            for lane in lanes.iter_mut().step_by(4) {
+                (lane[0], lane[1], lane[4]) = (code, code, one);
+            }
+            let opcode = format!("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.{format}.{format}.f32");
+            let data = lanes.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+            let output = left(&scaled_kernel(&opcode, ""), vec![buffer(data)], 32);
+            assert!(output.unknown.is_empty(), "{opcode}");
+            let words = words_of(&output.bytes);
+            let mut sums = words.chunks(12).flat_map(|lane| &lane[..4]);
+            assert!(sums.all(|it| *it == number.to_bits()), "{format}, {code:#x}");
+        }
+    }
+}
+
+/// The authors of MMA-Sim say that the hardware takes the lower two bits of a byte of e2m1 for more of the fraction.
+#[test]
+fn bits_beside_a_narrow_element_make_a_row_unknown() {
+    for (format, code, rows_known) in
+        [("e2m1", 0x08, true), ("e2m1", 0x09, false), ("e2m3", 0x3F, true), ("e2m3", 0x48, false)]
+    {
+        let mut data = vec![0; 32 * 48];
+        data[0] = code;
+        let opcode = format!("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.{format}.{format}.f32");
+        let output = left(&scaled_kernel(&opcode, ""), vec![buffer(data)], 32);
+        assert_eq!(output.unknown.is_empty(), rows_known, "{format}, {code:#x}");
+    }
+}
+
 /// Sums of scaled products on `sm_120a`: where the elements and the factors are is written here anew, and sums are so
 /// small that they are exact.
 #[test]
