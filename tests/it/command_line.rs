@@ -463,3 +463,34 @@ fn a_missing_end_in_a_literal_has_a_fix() {
     fs::write(directory.join("sound.cu"), sound).unwrap();
     assert_eq!(run_in(&directory, &["check", "sound.cu"]).status.code(), Some(0));
 }
+
+/// A misspelt target or version would let everything pass.
+#[test]
+fn targets_and_versions_exist() {
+    let path = root().join("docs/simulation/gemm.ptx");
+    let check = |option: &str, value: &str| run_in(root(), &["check", path.to_str().unwrap(), option, value]);
+    for (option, value) in [
+        ("--target", "sm_130a"),
+        ("--target", "sm_42"),
+        ("--target", "blackwell"),
+        ("--ptx-version", "9.9"),
+        ("--ptx-version", "8.9"),
+    ] {
+        let output = check(option, value);
+        assert_eq!(output.status.code(), Some(2), "{option} {value}");
+        assert!(stderr(&output).contains(value), "{}", stderr(&output));
+    }
+    for (option, value) in [("--target", "sm_100a"), ("--target", "sm_90a"), ("--ptx-version", "8.6")] {
+        assert_ne!(check(option, value).status.code(), Some(2), "{option} {value}");
+    }
+}
+
+/// The forge finds no file whose path starts with `./`.
+#[test]
+fn annotations_name_files_as_the_forge_does() {
+    let directory = project("annotated", &["sub/b.ptx"]);
+    for arguments in [&["check", "--format", "github"][..], &["check", ".", "--format", "github"]] {
+        let text = stdout(&run_in(&directory, arguments));
+        assert!(text.contains("file=sub/b.ptx,line="), "{text}");
+    }
+}

@@ -465,3 +465,28 @@ fn assertions_fail() {
     let (status, text, _) = run(&["k.ptx"]);
     assert_eq!(status, Some(0), "{text}");
 }
+
+/// The thread whose access it is, not those beside it.
+#[test]
+fn who_is_out_of_bounds() {
+    let kernel = ".version 9.0\n.target sm_100a\n.visible .entry k(.param .u64 out) .reqntid 64 {\n\
+                  .reg .b32 t; .reg .b64 p, o;\nld.param.b64 p, [out];\nmov.u32 t, %tid.x;\n\
+                  mul.wide.u32 o, t, 4;\nadd.u64 p, p, o;\nst.global.b32 [p], t;\nret;\n}\n";
+    let launch = "[[arg]]\ntype = \"buffer\"\nbytes = 160\n";
+    let run = several("who_is_out", &[("k.ptx", kernel), ("k.toml", launch)]);
+    let (status, text, _) = run(&["k.ptx", "--launch", "k.toml"]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("lane 8 of warp 1: 4 bytes at 160 of"), "{text}");
+}
+
+/// A document of findings has no place for why a run was not judged: that is said beside it.
+#[test]
+fn what_is_not_judged_is_said_beside_documents() {
+    let kernel = ".version 9.0\n.target sm_100a\n.visible .entry k() .reqntid 32 {\ntrap;\nret;\n}\n";
+    let run = several("beside_documents", &[("k.ptx", kernel)]);
+    for format in ["concise", "github", "junit", "sarif"] {
+        let (status, _, error) = run(&["k.ptx", "--format", format]);
+        assert_eq!(status, Some(3), "{format}");
+        assert!(error.contains("k: not judged further: the kernel executes `trap`"), "{format}: {error}");
+    }
+}

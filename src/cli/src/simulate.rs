@@ -82,7 +82,8 @@ pub(crate) struct Simulate {
     /// Run it so often, under the random schedules from `--seed` on.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
-    /// Demand `tcgen05.wait::ld` before registers are used that were loaded.
+    /// Judge by the letter of the ISA where shipped kernels do not: demand `tcgen05.wait::ld` before registers are used
+    /// that were loaded, the lanes of the own warp in addresses of Tensor Memory, and more that the reference lists.
     #[arg(long)]
     strict: bool,
     /// Warp instructions after which a run ends: the default takes a core some five seconds, more where much
@@ -445,6 +446,15 @@ impl Simulate {
         } else {
             Outcome::Clean
         };
+        // Documents of findings have no place for why something was not judged.
+        if !matches!(self.format, Format::Human | Format::Json) {
+            for report in files.iter().flat_map(|file| &file.kernels).map(|it| &it.report) {
+                for reason in &report.reasons {
+                    let kernel = demangled(&report.kernel);
+                    let _ = writeln!(io::stderr(), "{kernel}: not judged further: {}", reason.text);
+                }
+            }
+        }
         let is_clean = !any(&|report| report.verdict != Verdict::Clean);
         if let (Some(path), Some(file)) = (&self.trace, files.first()) {
             write_trace(path, &file.checked.source, &file.kernels)?;

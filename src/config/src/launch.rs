@@ -77,7 +77,8 @@ impl LaunchText {
                 let help = if text.trim_start().starts_with('{') {
                     format!("a launch file is TOML, not JSON; {HOW_TO_START}")
                 } else if is_toml {
-                    "`docs/simulation/reference.md` lists the keys of a launch file".to_owned()
+                    "https://ptx-tc.github.io/simulation/reference/ lists the keys of a launch file"
+                        .to_owned()
                 } else {
                     HOW_TO_START.to_owned()
                 };

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use ptx_check::diagnostic::{Omitted, Severity};
 
-use crate::Checked;
+use crate::{Checked, slashed};
 
 /// Writes one line for each finding.
 ///
@@ -53,8 +53,9 @@ fn command(severity: Severity) -> &'static str {
     }
 }
 
+/// The forge finds no file whose path starts with `./`.
 fn path(path: &str) -> String {
-    property(&path.replace('\\', "/"))
+    property(&slashed(path))
 }
 
 fn data(text: &str) -> String {

@@ -404,7 +404,9 @@ fn index(features: &[Feature]) -> String {
          several\ntargets at once:\n\n```console\nptx-tc check kernel.ptx --target sm_100a --target sm_103a\n```\n",
     );
     text.push_str(
-        "\n## What all of them have\n\nThese need a version of the PTX ISA from 8.6 on, and no target in particular.\n\n\
+        "\n## What all of them have\n\nThese need a version of the PTX ISA from 8.6 on, and no target in particular.\n\
+         Some are written only with another qualifier that has targets: the block-scaled kinds of `mma` need `.block_scale`.\nThe page \
+         of a target says what it lacks.\n\n\
          | version | instructions and qualifiers |\n|---|---|\n",
     );
     for (version, names) in by_version() {

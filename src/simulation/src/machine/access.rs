@@ -25,6 +25,13 @@ pub(super) enum Expected {
     Counter,
 }
 
+/// The one lane whose access it is: those beside it may be right.
+fn alone(strand: &Strand, lane: usize) -> Strand {
+    let mut own = strand.clone();
+    own.mask = 1 << lane;
+    own
+}
+
 impl Machine<'_> {
     /// Up to 8 bytes at a place; what cannot be read is not known.
     pub(super) fn read(
@@ -40,7 +47,7 @@ impl Machine<'_> {
             Place::Global(address) => match self.global.read(address, len) {
                 Ok(read) => Some(read),
                 Err(why) => {
-                    self.outside_global(strand, address, bytes, why)?;
+                    self.outside_global(&alone(strand, lane), address, bytes, why)?;
                     return Ok(self.assumed(place, bytes, expected).unwrap_or(nothing));
                 }
             },
@@ -50,7 +57,7 @@ impl Machine<'_> {
             Place::Parameter(at) => self.parameter(at, len, expected),
         };
         if read.is_none() {
-            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
+            self.outside(&alone(strand, lane), &format!("{bytes} bytes lie outside of {}", words(place)));
         }
         let read = read.unwrap_or(nothing);
         let is_number = expected != Expected::Pointer;
@@ -144,7 +151,7 @@ impl Machine<'_> {
             Place::Global(address) => match self.global.write(address, len, value, unknown) {
                 Ok(changed) => Some(changed),
                 Err(why) => {
-                    self.outside_global(strand, address, bytes, why)?;
+                    self.outside_global(&alone(strand, lane), address, bytes, why)?;
                     Some(false)
                 }
             },
@@ -158,7 +165,7 @@ impl Machine<'_> {
             Place::Const(_) | Place::Parameter(_) => None,
         };
         if changed.is_none() {
-            self.outside(strand, &format!("{bytes} bytes lie outside of {}", words(place)));
+            self.outside(&alone(strand, lane), &format!("{bytes} bytes lie outside of {}", words(place)));
         }
         Ok(changed.unwrap_or(false))
     }
