@@ -175,9 +175,14 @@ async function openExample(name: string): Promise<void> {
   const before = editor.view.state.doc;
   const found = Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : await ofRule(name).catch(() => undefined);
   if (own !== wanted || before !== editor.view.state.doc) return;
-  if (found) openShared(found);
-  else if (navigator.onLine) say(`There is no example \`${name}\`.`);
-  else say(`The example \`${name}\` was not loaded before, and there is no network.`);
+  if (found) {
+    openShared(found);
+    if (found.pane === "run" && name.startsWith("SIM")) run.hint(`Press Run to see ${name}.`);
+  } else if (navigator.onLine) {
+    say(`There is no example \`${name}\`.`);
+  } else {
+    say(`The example \`${name}\` was not loaded before, and there is no network.`);
+  }
   const isListed = found && [...example.options].some((option) => option.value === name);
   example.value = isListed ? name : "";
 }

@@ -163,6 +163,11 @@ export class RunPane {
     this.status.replaceChildren();
   }
 
+  /** Says what to do. */
+  hint(text: string): void {
+    this.status.textContent = text;
+  }
+
   private clear(): void {
     this.changes = undefined;
     this.outdated.hidden = true;

@@ -146,7 +146,7 @@ export class Workbench {
             : h("input", { id, inputmode: "numeric", size: 5, onchange: change });
         input.value = said[name] ?? input.value;
         this.inputs.set(name, input);
-        return [h("label", { for: id }, name), input];
+        return [h("span", { class: "pair" }, h("label", { for: id }, name), input)];
       }),
     );
     // Digits that are not known count as zeros, to look at the others.

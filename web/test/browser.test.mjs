@@ -74,7 +74,7 @@ test("findings come while one types, and are repaired", async () => {
 test("a rule is explained, and its page is named", async () => {
   await page.selectOption("#example", "kernel");
   const finding = findings().filter({ hasText: "TC301" });
-  await finding.getByRole("button", { name: "TC301" }).click();
+  await finding.getByRole("button", { name: "TC301", exact: true }).click();
   const explanation = page.locator(".explanation");
   await explanation.getByText("powers of two").first().waitFor();
   assert.equal(await explanation.getByRole("link").first().getAttribute("href"), "https://ptx-tc.github.io/rules/TC301");
@@ -300,12 +300,20 @@ test("a link has the text, and nothing is sent", async () => {
 });
 
 test("a link that was cut, and one of a rule", async () => {
+  const first = await open();
+  assert.equal(await first.locator("#notice").isHidden(), true);
+  await first.close();
   const cut = await open("#v1=AAAA");
   await cut.getByText("it may have been cut").waitFor();
   await cut.close();
   const rule = await open("#rule=TC704");
   await rule.locator(".finding", { hasText: "TC704" }).first().waitFor();
   await rule.close();
+  const race = await open("#rule=SIM201");
+  await race.getByText("Press Run to see SIM201.").waitFor();
+  await race.getByRole("button", { name: "Run", exact: true }).click();
+  await race.locator("#pane-run .finding", { hasText: "SIM201" }).first().waitFor();
+  await race.close();
   const off = await open("#rule=TC313");
   await off.getByText("is off by default").waitFor();
   await off.locator(".finding", { hasText: "TC313" }).first().waitFor();
