@@ -52,6 +52,7 @@
 //!   package in `python` is a front of it.
 //! - `src/draw` makes pictures from facts, as SVG and as text: layouts from the same maps that the machine computes with,
 //!   kernels and runs from plain data.
+//! - `web/wasm` is the playground's front of checker, language server, workbench and simulator; `web/src` is the page.
 //! - `src/workbench` reads the words that `decode`, `encode` and `draw` take; the page asks it, too.
 //! - Rules do not depend on output formats. Only `cli`, `config` and `sources` read or write files, and only `lsp` has
 //!   the types of an editor's protocol.

@@ -20,7 +20,11 @@ pub(crate) struct Report {
 }
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(words: &[String]) -> PyResult<Vec<T>> {
-    let one = |word: &String| word.parse().map_err(|error: T::Err| PyValueError::new_err(error.to_string()));
+    read(words, str::parse)
+}
+
+fn read<T, E: std::fmt::Display>(words: &[String], parse: fn(&str) -> Result<T, E>) -> PyResult<Vec<T>> {
+    let one = |word: &String| parse(word).map_err(|error| PyValueError::new_err(error.to_string()));
     words.iter().map(one).collect()
 }
 
@@ -44,8 +48,8 @@ impl Report {
             severity: Vec::<(Selector, Severity)>::new(),
         };
         let options = Options {
-            targets: parsed::<Target>(&targets)?,
-            ptx_version: parsed::<PtxVersion>(version.as_slice())?.pop(),
+            targets: read(&targets, Target::known)?,
+            ptx_version: read(version.as_slice(), PtxVersion::released)?.pop(),
             rules: RuleSettings::default().with(&layer),
             locate: true,
             ..Options::default()

@@ -83,8 +83,3 @@ export function setTheme(wanted: Theme): void {
   document.documentElement.dataset["theme"] = wanted;
   document.dispatchEvent(new Event("theme"));
 }
-
-/** Whether dark is what is shown. */
-export function isDark(): boolean {
-  return theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
-}

@@ -5,8 +5,7 @@ import { type ChangeDesc, ChangeSet, Text } from "@codemirror/state";
 import { type Editor, offset } from "./editor.ts";
 import { h, picture, prose } from "./elements.ts";
 import type { Ran, Range, RunFinding, Span, Timeline, TimelineTrack } from "./messages.ts";
-import { type Runner, Refusal } from "./workers.ts";
-import type { Checker } from "./workers.ts";
+import { type Checker, Refusal, type Runner } from "./workers.ts";
 
 const VERDICTS = { clean: "Clean", findings: "Findings", incomplete: "Incomplete" } as const;
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 
-import { browse, checked, serve } from "./page.mjs";
+import { browse, checked, paste as pasteInto, serve } from "./page.mjs";
 
 const root = join(import.meta.dirname, "../..");
 const axe = readFileSync(join(root, "web/node_modules/axe-core/axe.min.js"), "utf8");
@@ -37,16 +37,7 @@ async function open(hash = "") {
 const tab = (name) => page.getByRole("tab", { name });
 const findings = () => page.locator("#pane-findings .finding");
 
-/** Replaces the text, as a paste does. */
-async function paste(text) {
-  await page.locator(".cm-content").focus();
-  await page.keyboard.press("Control+A");
-  await page.evaluate((text) => {
-    const data = new DataTransfer();
-    data.setData("text/plain", text);
-    document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-  }, text);
-}
+const paste = (text) => pasteInto(page, text);
 
 const text = () => page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"));
 

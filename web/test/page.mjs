@@ -67,3 +67,15 @@ export async function checked(page) {
     timeout: 60_000,
   });
 }
+
+/** Replaces the text, as a paste does. */
+export async function paste(page, text) {
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+A");
+  await page.evaluate((text) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const pasted = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+    document.activeElement.dispatchEvent(pasted);
+  }, text);
+}

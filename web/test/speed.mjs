@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { browse, checked, serve } from "./page.mjs";
+import { browse, checked, paste, serve } from "./page.mjs";
 
 const program = process.argv[2];
 if (!program) {
@@ -37,13 +37,7 @@ const context = await browse();
 const page = await context.newPage();
 await page.goto(server.url);
 await checked(page);
-await page.locator(".cm-content").focus();
-await page.keyboard.press("Control+A");
-await page.evaluate((text) => {
-  const data = new DataTransfer();
-  data.setData("text/plain", text);
-  document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-}, text);
+await paste(page, text);
 await page.waitForTimeout(3000);
 await page.keyboard.press("Control+Home");
 for (let line = 0; line < 30; line += 1) await page.keyboard.press("ArrowDown");

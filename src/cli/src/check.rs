@@ -22,29 +22,6 @@ use crate::input::{self, Input, InputError};
 use crate::{Outcome, output_error, repair, report_trouble, settings, use_color};
 
 /// Check PTX files.
-/// A target that exists: a misspelt one would let everything pass.
-fn known_target(text: &str) -> Result<Target, String> {
-    let target: Target = text.parse()?;
-    match target.since() {
-        Some(_) => Ok(target),
-        None => Err(format!(
-            "there is no target `{text}`; `docs/targets` of the repository lists those from sm_100 on"
-        )),
-    }
-}
-
-/// A version that was released.
-fn known_version(text: &str) -> Result<PtxVersion, String> {
-    let version: PtxVersion = text.parse()?;
-    if version.exists() {
-        return Ok(version);
-    }
-    Err(format!(
-        "there is no version {text} of the PTX ISA; the latest that is known here is {}",
-        PtxVersion::LATEST
-    ))
-}
-
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Check {
@@ -53,10 +30,10 @@ pub(crate) struct Check {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Check for this target instead of the module's own; may be repeated.
-    #[arg(long, value_name = "TARGET", value_parser = known_target)]
+    #[arg(long, value_name = "TARGET", value_parser = Target::known)]
     target: Vec<Target>,
     /// Check against this version of the PTX ISA instead of the module's own.
-    #[arg(long, value_name = "VERSION", value_parser = known_version)]
+    #[arg(long, value_name = "VERSION", value_parser = PtxVersion::released)]
     ptx_version: Option<PtxVersion>,
     /// How to write the findings.
     #[arg(long, value_enum, default_value_t = Format::Human)]

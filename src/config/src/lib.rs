@@ -435,8 +435,7 @@ fn severity(text: &str, span: Range<usize>) -> Result<Severity> {
 }
 
 fn target(text: &str, span: Range<usize>) -> Result<Target> {
-    let target = text.parse::<Target>().ok().filter(|target| target.since().is_some());
-    Ok(target.ok_or_else(|| {
+    Ok(Target::known(text).map_err(|_| {
         problem(format!("unknown target `{text}`"), span, "no target")
             .help("targets are written as in PTX: `sm_100a`".to_owned())
     })?)
@@ -449,9 +448,8 @@ fn version(value: &Value<'_>) -> Result<PtxVersion> {
         DeValue::Float(number) => number.as_str(),
         _ => return Err(wrong_type(value, "a version such as \"9.0\"").into()),
     };
-    let version = text.parse::<PtxVersion>().ok().filter(|version| version.exists());
-    let unknown = || problem(format!("unknown PTX ISA version `{text}`"), value.span(), "no version");
-    Ok(version.ok_or_else(unknown)?)
+    let unknown = |_| problem(format!("unknown PTX ISA version `{text}`"), value.span(), "no version");
+    Ok(PtxVersion::released(text).map_err(unknown)?)
 }
 
 fn count(value: &Value<'_>) -> Result<usize> {

@@ -33,6 +33,16 @@ impl PtxVersion {
     /// The version that a toolkit writes by default when it knows all of tcgen05.
     pub const LATEST: Self = Self::new(9, 5);
 
+    /// Reads a version that was released. What somebody demands has to exist, or a slip would let everything pass.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn released(text: &str) -> Result<Self, String> {
+        let version: Self = text.parse()?;
+        let unknown = || format!("there is no version {text} of the PTX ISA; the latest is {}", Self::LATEST);
+        if version.exists() { Ok(version) } else { Err(unknown()) }
+    }
+
     /// Whether NVIDIA released it. There is no 8.9.
     pub fn exists(self) -> bool {
         VERSIONS.contains(&self)
@@ -154,6 +164,16 @@ impl Target {
     /// `sm_{sm}`
     pub const fn plain(sm: u16) -> Self {
         Self { sm, portability: Portability::Forward }
+    }
+
+    /// Reads a target that exists. What somebody demands has to, or a slip would let everything pass.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn known(text: &str) -> Result<Self, String> {
+        let target: Self = text.parse()?;
+        let unknown = || format!("there is no target `{text}`; `https://ptx-tc.github.io/targets/` has them");
+        target.since().map(|_| target).ok_or_else(unknown)
     }
 
     /// The version that introduced it; `None` if there is no such target.

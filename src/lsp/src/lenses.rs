@@ -15,7 +15,8 @@ pub(crate) struct Lens {
     pub(crate) is_running: bool,
 }
 
-/// Those whose kernel's name touches a part of the text, in its order. Each kernel has one for assumed launches, and one for each of its launch files.
+/// Those of the kernels whose names touch a part of the text, in its order: one for assumed launches, and one for each
+/// launch file of the kernel.
 pub(crate) fn lenses(snapshot: &Snapshot, part: Span) -> Vec<Lens> {
     let touches = |name: Span| name.start <= part.end && part.start <= name.end;
     let entries = snapshot.document.unit.module.bodies().filter(|(_, it)| it.is_entry);

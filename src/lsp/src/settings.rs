@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use ptx_check::diagnostic::Severity;
 use ptx_check::diagnostic::selection::{Layer, Selector};
+use ptx_check::isa::targets::{PtxVersion, Target};
 use ptx_config::Wishes;
 use serde_json::Value;
 
@@ -108,8 +109,12 @@ impl Settings {
             ignore: list(settings, "ignore")?,
             severity: severities(settings)?,
         };
-        let ptx_version = text(settings, "ptxVersion")?.map(|text| parse("ptxVersion", text)).transpose()?;
-        let wishes = Wishes { targets: list(settings, "targets")?, ptx_version, rules, ..Wishes::default() };
+        let version = |text| PtxVersion::released(text).map_err(|error| format!("`ptxVersion`: {error}"));
+        let ptx_version = text(settings, "ptxVersion")?.map(version).transpose()?;
+        let targets: Vec<String> = list(settings, "targets")?;
+        let target = |text: &String| Target::known(text).map_err(|error| format!("`targets`: {error}"));
+        let targets = targets.iter().map(target).collect::<Result<_, String>>()?;
+        let wishes = Wishes { targets, ptx_version, rules, ..Wishes::default() };
         let configuration = text(settings, "configuration")?.map(PathBuf::from);
         Ok(Self { wishes, configuration, hides_lenses: flag(settings, "codeLens")? == Some(false) })
     }
@@ -172,7 +177,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use ptx_check::isa::targets::{PtxVersion, Target};
     use ptx_check::rules::Code;
 
     #[test]

@@ -193,7 +193,7 @@ pub struct Touch {
     pub at: u64,
     /// What.
     pub what: Column,
-    /// The first column, and how many.
+    /// The first column, and how many; pieces may overlap.
     pub columns: Vec<(u32, u32)>,
     /// The instruction.
     pub span: Span,

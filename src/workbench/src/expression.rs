@@ -151,13 +151,19 @@ impl Expression {
 
     /// The value given for `name`, read as its type reads itself.
     pub(crate) fn read<T: FromStr<Err: fmt::Display>>(&mut self, name: &str) -> Result<Option<T>> {
+        self.read_by(name, str::parse)
+    }
+
+    /// The same, read by a function.
+    fn read_by<T, E: fmt::Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> std::result::Result<T, E>,
+    ) -> Result<Option<T>> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let message = format!("`{name}` cannot be `{}`", value.value);
-        value
-            .value
-            .parse()
-            .map(Some)
-            .map_err(|error: T::Err| self.error(message, value.span, error.to_string(), None))
+        let read = parse(&value.value).map(Some);
+        read.map_err(|error| self.error(message, value.span, error.to_string(), None))
     }
 
     /// `kind=`; required.
@@ -177,8 +183,8 @@ impl Expression {
 
     /// `target=` and `version=`: what the descriptors can say.
     pub(crate) fn features(&mut self) -> Result<Features> {
-        let target: Option<Target> = self.read("target")?;
-        let version: Option<PtxVersion> = self.read("version")?;
+        let target = self.read_by("target", Target::known)?;
+        let version = self.read_by("version", PtxVersion::released)?;
         let version = version.unwrap_or(PtxVersion::LATEST);
         Ok(target.map_or(Features::ANY, |target| Features::of(target, version)))
     }

@@ -69,7 +69,7 @@ impl Editor {
     /// Checks against these targets from now on, such as `sm_100a sm_103a`; none are those of the text.
     pub fn set_targets(&mut self, targets: &str) -> Result<(), String> {
         self.options.targets =
-            targets.split_whitespace().map(str::parse).collect::<Result<Vec<Target>, String>>()?;
+            targets.split_whitespace().map(Target::known).collect::<Result<Vec<Target>, String>>()?;
         Ok(())
     }
 
@@ -86,11 +86,6 @@ impl Editor {
             self.document.replace(start, end, &text);
         }
         Ok(())
-    }
-
-    /// Bytes of the text.
-    pub fn size(&self) -> usize {
-        self.document.text().len()
     }
 
     /// Parses the text. Requests are about the text that was parsed last.

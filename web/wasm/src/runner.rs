@@ -1,15 +1,18 @@
 //! Runs of kernels.
 
+use std::path::Path;
+
 use ptx_check::Unit;
 use ptx_check::rules::Code;
 use ptx_check::source::Source;
 use ptx_check::suppression::Suppressions;
+use ptx_config::launch::{LaunchFileError, LaunchText};
 use ptx_depict::run::Told;
 use ptx_draw::timeline::Timeline;
 use ptx_draw::{barriers, svg, timeline, tmem};
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile};
 use ptx_render::{Checked, Reader};
-use ptx_simulation::launch::{Key, LaunchError, LaunchFile, Misfit};
+use ptx_simulation::launch::{LaunchError, LaunchFile};
 use ptx_simulation::{Kernel, KernelReport, Kernels, Schedule, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -170,30 +173,21 @@ fn refused(LaunchError(why): LaunchError) -> String {
 
 /// Runs it as a launch file says.
 fn launched(kernel: &Kernel<'_>, text: &str, settings: &Settings) -> Result<KernelReport, String> {
-    let file: LaunchFile = toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
-        format!("line {line} of the launch: {}", error.message())
-    })?;
+    let launch =
+        LaunchText::parse(Path::new("launch"), text.to_owned()).map_err(|error| wrong(text, error))?;
     let mut read = |name: &str| {
         let why = "a page reads no files; fill the buffer, or use the command";
         Err(LaunchError(format!("`{name}`: {why}")))
     };
-    let launch = kernel.fitting_launch(&file, &mut read).map_err(misfit)?;
-    kernel.simulate_all(&launch, settings).map_err(refused)
+    let fitting = kernel.fitting_launch(&launch.file, &mut read);
+    let fitting = fitting.map_err(|misfit| wrong(text, launch.misfit(misfit)))?;
+    kernel.simulate_all(&fitting, settings).map_err(refused)
 }
 
-/// What contradicts the kernel, and where that is in the launch file.
-fn misfit(Misfit { error, keys, help }: Misfit) -> String {
-    let mut place = String::new();
-    for key in &keys {
-        match key {
-            Key::Name(name) if place.is_empty() => place.push_str(name),
-            Key::Name(name) => place.push_str(&format!(".{name}")),
-            Key::Index(index) => place.push_str(&format!("[{index}]")),
-        }
-    }
-    let place = if place.is_empty() { String::new() } else { format!(" (`{place}`)") };
+/// What is wrong with a launch file, and in which line.
+fn wrong(text: &str, error: LaunchFileError) -> String {
+    let LaunchFileError::Invalid { message, span, label, help, .. } = error else { return error.to_string() };
+    let line = text.get(..span.offset()).map_or(1, |before| before.matches('\n').count() + 1);
     let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-    format!("{}{place}{help}", refused(error))
+    format!("line {line} of the launch: {message}: {label}{help}")
 }

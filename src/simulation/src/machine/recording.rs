@@ -107,21 +107,9 @@ impl Machine<'_> {
         ctas.dedup();
         for cta in ctas {
             let own = regions.iter().filter(|region| region.cta == cta);
-            let mut columns: Vec<(u32, u32)> = own.map(|region| (region.column, region.columns)).collect();
-            columns.sort_unstable();
-            columns.dedup();
-            // Those that touch are one piece.
-            let mut pieces: Vec<(u32, u32)> = Vec::new();
-            for (column, count) in columns {
-                match pieces.last_mut() {
-                    Some((start, length)) if column <= *start + *length => {
-                        *length = (*length).max(column + count - *start);
-                    }
-                    _ => pieces.push((column, count)),
-                }
-            }
+            let columns = own.map(|region| (region.column, region.columns)).collect();
             if let Some(recorder) = &mut self.recorder {
-                recorder.touch((cta, what), pieces, step, self.executed);
+                recorder.touch((cta, what), columns, step, self.executed);
             }
         }
     }

@@ -5,8 +5,7 @@ rule! {
     /// Finds instructions that make NaN of operands of which none is NaN, and infinity of finite ones: in arithmetic,
     /// conversions and multiplies of the tensor core. Instructions that pass NaN or infinity on are not reported.
     ///
-    /// `ptx-tc simulate` reports this in a run of the kernel with a launch file, if the rule is selected:
-    /// `--severity SIM508=warning`.
+    /// `ptx-tc simulate --severity SIM508=warning` reports this in a run of the kernel.
     ///
     /// ## Why is this bad?
     /// One NaN spreads through a reduction to a whole row. Where it comes from is far from where it shows. Some
