@@ -144,7 +144,7 @@ fn ignore_files_hold_unless_they_are_not_to() {
 #[test]
 fn colours_are_a_matter_of_an_option_in_every_command() {
     let has_colour = |output: &Output| output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b);
-    for arguments in [&["check", BAD][..], &["check", "none.ptx"], &["explain", "TC0"]] {
+    for arguments in [&["check", BAD][..], &["check", "none.ptx"], &["explain", "TD0"]] {
         let always =
             ptx_tc(&[arguments, &["--color", "always"]].concat()).env("NO_COLOR", "1").output().unwrap();
         assert!(has_colour(&always), "{arguments:?}");

@@ -3,18 +3,18 @@
 use std::io::Write;
 
 use clap::ValueEnum;
-use ptx_check::diagnostic::selection;
+use ptx_check::diagnostic::selection::{self, Selector};
 use ptx_check::diagnostic::{Ptxas, Severity};
-use ptx_check::rules::{Code, RULES, Rule};
+use ptx_check::rules::{RULES, Rule};
 use serde::Serialize;
 
 use crate::{Outcome, output_error};
 
-/// Explain a rule.
+/// Explain a rule, or list the rules of a family.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// Its code or its name: `TC301` or `ncols-invalid`.
-    #[arg(value_name = "CODE|NAME")]
+    /// Its code or its name: `TC301` or `ncols-invalid`. The start of codes, such as `TC3`, is a family.
+    #[arg(value_name = "CODE|NAME|FAMILY")]
     rule: String,
 }
 
@@ -45,20 +45,29 @@ struct UnknownRule {
 
 impl Explain {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
-        let code = Code::parse(&self.rule).ok_or_else(|| unknown_rule(&self.rule))?;
-        let rule = code.rule();
-        write!(
-            out,
-            "{} {}\nseverity: {}; ptxas: {}\n\n{}",
-            rule.code,
-            rule.code.name(),
-            rule.code.severity(),
-            ptxas(rule.code.ptxas()),
-            text(&rule.documentation())
-        )
+        match Selector::known(&self.rule).ok_or_else(|| unknown_rule(&self.rule))? {
+            Selector::Rule(code) => page(code.rule(), out),
+            family @ Selector::Family(_) => table(
+                &RULES.iter().copied().filter(|rule| family.matches(rule.code)).collect::<Vec<_>>(),
+                out,
+            ),
+        }
         .map_err(output_error)?;
         Ok(Outcome::Clean)
     }
+}
+
+fn page(rule: &Rule, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{} {}\nseverity: {}; ptxas: {}\n\n{}\n{}",
+        rule.code,
+        rule.code.name(),
+        rule.code.severity(),
+        ptxas(rule.code.ptxas()),
+        text(&rule.documentation()),
+        rule.code.url()
+    )
 }
 
 fn unknown_rule(wanted: &str) -> UnknownRule {
@@ -120,7 +129,7 @@ struct RuleList {
 impl Rules {
     pub(crate) fn run(&self, out: &mut dyn Write) -> miette::Result<Outcome> {
         let result = match self.format {
-            ListFormat::Human => table(out),
+            ListFormat::Human => table(RULES, out),
             ListFormat::Json => {
                 let rules = RULES.iter().map(|rule| entry(rule)).collect();
                 serde_json::to_writer_pretty(&mut *out, &RuleList { schema: 1, rules })
@@ -144,9 +153,9 @@ fn entry(rule: &Rule) -> RuleEntry {
     }
 }
 
-fn table(out: &mut dyn Write) -> std::io::Result<()> {
-    let width = RULES.iter().map(|rule| rule.code.name().len()).max().unwrap_or_default();
-    for rule in RULES {
+fn table(rules: &[&Rule], out: &mut dyn Write) -> std::io::Result<()> {
+    let width = rules.iter().map(|rule| rule.code.name().len()).max().unwrap_or_default();
+    for rule in rules {
         writeln!(
             out,
             "{}  {:width$}  {:<7}  {}",

@@ -17,10 +17,10 @@ struct Misread {
     help: Option<String>,
 }
 
-/// What was asked for cannot be drawn.
+/// Something is wrong with no word in particular.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("{message}")]
-struct Undrawn {
+struct Plain {
     message: String,
     #[help]
     help: Option<String>,
@@ -33,6 +33,11 @@ pub(crate) fn in_words(error: ExpressionError) -> Report {
         let span = SourceSpan::new((span.start as usize).into(), span.len() as usize);
         LabeledSpan::new_with_span(Some(text), span)
     };
+    // Where nothing was written, there is nothing to point at.
+    if text.trim().is_empty() {
+        let message = labels.first().map_or(message.clone(), |label| format!("{message}: {}", label.text));
+        return Plain { message, help }.into();
+    }
     let labels = labels.into_iter().map(label).collect();
     Misread { message, source_code: NamedSource::new("expression", text), labels, help }.into()
 }
@@ -41,6 +46,6 @@ pub(crate) fn in_words(error: ExpressionError) -> Report {
 pub(crate) fn no_picture(error: impl Into<NoPicture>) -> Report {
     match error.into() {
         NoPicture::Word(error) => in_words(error),
-        NoPicture::Nothing(DrawError { message, help }) => Undrawn { message, help }.into(),
+        NoPicture::Nothing(DrawError { message, help }) => Plain { message, help }.into(),
     }
 }

@@ -83,6 +83,8 @@ impl LaunchText {
                     HOW_TO_START.to_owned()
                 };
                 let what = if is_toml { "is no launch file" } else { "is not TOML" };
+                let help = nearest_name(error.message())
+                    .map_or(help.clone(), |nearest| format!("did you mean `{nearest}`? {help}"));
                 let span = error.span().unwrap_or_default();
                 Err(invalid(
                     path,
@@ -122,6 +124,20 @@ impl LaunchText {
         let label = if is_value { "this value" } else { "here" };
         invalid(&self.path, &self.text, message, span, label.to_owned(), help)
     }
+}
+
+/// What an unknown key or value may have been meant to be. The message names it, and then those that there are, all in
+/// backticks.
+fn nearest_name(message: &str) -> Option<&str> {
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next()?;
+    let (nearest, distance) = names
+        .map(|name| (name, strsim::damerau_levenshtein(name, unknown)))
+        .min_by_key(|(_, distance)| *distance)?;
+    (distance <= 2.max(unknown.len() / 3) && distance < nearest.len()).then_some(nearest)
 }
 
 /// The launch files in the directory of a module that can be for it, in the order of their names. Such a file names its

@@ -320,10 +320,8 @@ impl Server {
             notifications::DidChangeConfiguration::METHOD => {
                 params(notification).map(|it| self.settings(&it))
             }
-            // Only configurations are watched.
             notifications::DidChangeWatchedFiles::METHOD => {
-                self.reconfigure();
-                Ok(())
+                params(notification).map(|it| self.files_changed(&it))
             }
             notifications::Cancel::METHOD => params(notification).map(|it: lsp_types::CancelParams| {
                 self.cancel(&match it.id {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::diagnostic::{Code, Diagnostic};
 use super::launch::{Launch, LaunchError};
 use super::machine::{
-    Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome, RacingReads, Results,
+    Advance, Between, Bytes, Common, Extents, Global, Machine, Outcome, RacingReads, Results, part_of_grid,
 };
 use super::provenance::Trace;
 use super::report::{add_note, verdict};
@@ -378,7 +378,8 @@ impl<'k, 'u> Grid<'k, 'u> {
             None => self.report = Some(report),
             Some(all) => {
                 for finding in &mut report.diagnostics {
-                    add_note(finding, &format!("this is in cluster {index} of the grid"));
+                    let part = part_of_grid(self.launch.cluster, index);
+                    add_note(finding, &format!("this is in {part} of the grid"));
                 }
                 // One picture is kept: that of the first cluster, or of one in which something is wrong.
                 if report.verdict == Verdict::Clean {

@@ -96,6 +96,12 @@ pub(crate) struct Shape {
     pub(crate) registers: u32,
 }
 
+/// What people call a part of a grid: CTAs that have no cluster have only their own number.
+pub(crate) fn part_of_grid(cluster: [u32; 3], index: u32) -> String {
+    let kind = if cluster.iter().all(|size| *size <= 1) { "CTA" } else { "cluster" };
+    format!("{kind} {index}")
+}
+
 impl Shape {
     /// The index of the cluster in the grid, and of one of its CTAs in it.
     fn position(&self, rank: u32) -> ([u32; 3], [u32; 3]) {

@@ -79,7 +79,7 @@ fn configurations_are_found_and_followed() {
     let mut client = Client::start_with(wanted, Value::Null);
     let registered = client.notification("client/registerCapability");
     let options = &registered["registrations"][0]["registerOptions"];
-    assert_eq!(options["watchers"][0]["globPattern"], "**/ptx-tc.toml");
+    assert_eq!(options["watchers"][0]["globPattern"], "**/*.toml");
 
     client.open_as(&uri(directory.path()), TEXT);
     assert_eq!(codes(&mut client), ["TC301 2"]);

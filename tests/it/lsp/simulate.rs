@@ -179,6 +179,35 @@ fn findings_of_a_run_stay_until_the_text_changes() {
     client.stop();
 }
 
+/// A verdict belongs to what the launch file said.
+#[test]
+fn launch_files_are_followed() {
+    let project = Project::hang();
+    let mut client = Client::start();
+    project.open(&mut client);
+    client.pushed(1);
+    client.request("workspace/executeCommand", project.command("gemm", Some("gemm.toml")));
+    client.pushed(1);
+    assert_eq!(project.titles(&mut client), ["simulate", "gemm.toml: 1 finding (deadlock)"]);
+    let news = |client: &mut Client, name: &str| {
+        let changes = json!([{ "uri": uri(&project.directory.path().join(name)), "type": 2 }]);
+        client.notify("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    };
+    // Of what other files say, the run does not depend.
+    fs::copy(project.directory.path().join("gemm.toml"), project.directory.path().join("other.toml"))
+        .unwrap();
+    news(&mut client, "other.toml");
+    let lenses = ["simulate", "gemm.toml: 1 finding (deadlock)", "simulate with other.toml"];
+    assert_eq!(project.titles(&mut client), lenses);
+    news(&mut client, "gemm.toml");
+    assert!(!codes(&client.pushed(1)).contains(&"SIM101"));
+    assert_eq!(
+        project.titles(&mut client),
+        ["simulate", "simulate with gemm.toml", "simulate with other.toml"]
+    );
+    client.stop();
+}
+
 /// The only kernel need not be named, and launches are assumed without a file.
 #[test]
 fn a_run_under_assumed_launches() {

@@ -1,5 +1,7 @@
 //! What the user wants: the client's settings and the configurations on disk, as they change.
 
+use std::path::PathBuf;
+
 use lsp_server::Response;
 use lsp_types::notification::{self as notifications, Notification as _};
 use lsp_types::request as requests;
@@ -8,7 +10,7 @@ use ptx_config::{FILE_NAME, PYPROJECT};
 use serde_json::json;
 
 use super::Server;
-use crate::configuration::Reader;
+use crate::configuration::{Reader, path_of};
 use crate::settings::{SECTION, Settings};
 
 impl Server {
@@ -16,9 +18,10 @@ impl Server {
     pub(super) fn initialized(&mut self) {
         if self.client.watches_files {
             let watcher = |name: &str| json!({ "globPattern": format!("**/{name}") });
-            let options = json!({ "watchers": [watcher(FILE_NAME), watcher(PYPROJECT)] });
+            // Launch files have any name.
+            let options = json!({ "watchers": [watcher("*.toml")] });
             let registration = lsp_types::Registration {
-                id: "configurations".to_owned(),
+                id: "files".to_owned(),
                 method: notifications::DidChangeWatchedFiles::METHOD.to_owned(),
                 register_options: Some(options),
             };
@@ -27,6 +30,21 @@ impl Server {
             });
         }
         self.ask_for_settings();
+    }
+
+    /// Takes the news of files: configurations, and launch files.
+    pub(super) fn files_changed(&mut self, params: &lsp_types::DidChangeWatchedFilesParams) {
+        let files: Vec<PathBuf> =
+            params.changes.iter().filter_map(|change| path_of(change.uri.as_str())).collect();
+        let is_configuration =
+            |file: &PathBuf| file.file_name().is_none_or(|name| name == FILE_NAME || name == PYPROJECT);
+        let (configurations, launches): (Vec<_>, Vec<_>) = files.into_iter().partition(is_configuration);
+        if !configurations.is_empty() {
+            self.reconfigure();
+        }
+        if !launches.is_empty() {
+            self.launches_changed(&launches);
+        }
     }
 
     fn ask_for_settings(&mut self) {

@@ -1,5 +1,6 @@
 //! Runs of kernels that the client asks for: their start, how far they are, and their end.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -178,6 +179,32 @@ impl Server {
         } else {
             self.ask::<requests::WorkspaceDiagnosticRefresh>(());
         }
+    }
+
+    /// Takes that launch files have changed, or are new or gone. What ran as they said before is no more.
+    pub(super) fn launches_changed(&mut self, files: &[PathBuf]) {
+        let is_of = |snapshot: &Snapshot, wish: &Wish| {
+            let directory = snapshot.file().and_then(Path::parent);
+            directory.zip(wish.launch.as_ref()).is_some_and(|(it, name)| files.contains(&it.join(name)))
+        };
+        let other = Failure::new(ErrorCode::ContentModified, "the launch file has changed");
+        self.stop_runs(|it| is_of(&it.snapshot, &it.wish), &other);
+        let mut changed = Vec::new();
+        for (uri, document) in &self.documents {
+            let State::Known(snapshot) = &document.state else { continue };
+            let ran = snapshot.ran().into_iter().map(|(wish, _)| wish);
+            let outdated: Vec<Wish> = ran.filter(|wish| is_of(snapshot, wish)).collect();
+            for wish in &outdated {
+                snapshot.set_run(wish, None);
+            }
+            if !outdated.is_empty() {
+                changed.push(uri.clone());
+            }
+        }
+        for uri in changed {
+            self.renew_diagnostics(&uri);
+        }
+        self.refresh_lenses();
     }
 
     pub(super) fn refresh_lenses(&mut self) {

@@ -88,6 +88,9 @@ impl Picture<'_> {
                 _ => groups.push((vec![(letter, number)], text)),
             }
         }
+        if !groups.is_empty() {
+            writeln!(out, "  small letters wait at the mbarrier of that name, capitals arrive at it:")?;
+        }
         for (members, text) in groups {
             let name = |number: usize| {
                 let barrier = &self.record.barriers[number];

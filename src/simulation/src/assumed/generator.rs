@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hypothesis::{Assumption, FEW_PARTS, MANY_CLUSTERS, MOST_SETS};
 use super::judgement;
-use crate::launch::{Directives, Launch, LaunchError, LaunchFile, MOST_SHARED};
+use crate::launch::{Directives, Launch, LaunchError, LaunchFile, LaunchShape, MOST_SHARED, three};
 use crate::machine::{Contradiction, Extents};
 use crate::program::{self, Action};
 use crate::report::{Reason, TriedLaunch, verdict};
@@ -38,6 +38,9 @@ struct Attempt {
     /// Which part of the budget is for it.
     part: u64,
 }
+
+/// What is taken for granted where one cluster of a grid runs.
+const OTHER_CLUSTERS: &str = "that the clusters of the grid that do not run do nothing";
 
 /// From the best to the last. The first one shows most: all iterations of one cluster. An eighth of the budget each leaves
 /// room for six launches and what differs. The last one has the whole budget, as nothing smaller is left to try.
@@ -98,8 +101,17 @@ impl Kernel<'_> {
     ) -> Result<Launch, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let dynamic = self.assumed_dynamic();
+        let shape = LaunchShape {
+            grid: three(shape.grid.as_deref(), "grid")?,
+            block: three(shape.block.as_deref(), "block")?,
+            cluster: three(shape.cluster.as_deref(), "cluster")?,
+            ..LaunchShape::default()
+        };
+        let launch = Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set, &shape);
+        let launch = launch.checked()?;
         let said = Directives::of(self.unit, function);
-        Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set).shaped(shape, &said)
+        said.refuse(launch.block, launch.cluster).map_err(|misfit| misfit.error)?;
+        Ok(launch)
     }
 
     /// Bytes of dynamic shared memory: all that a CTA can have, if the kernel uses it.
@@ -140,6 +152,11 @@ impl Kernel<'_> {
                 run.report.assumed.push(format!("clusters of {cluster:?} CTAs"));
             }
         }
+        for run in &mut runs {
+            if run.hypothesis.as_ref().is_some_and(|it| shape.grid.is_some() && clusters(&it.launch) > 1) {
+                run.report.assumed.push(OTHER_CLUSTERS.to_owned());
+            }
+        }
         let mut tried = self.tried(&runs);
         let help = |number: usize| {
             format!(
@@ -155,6 +172,7 @@ impl Kernel<'_> {
         let contradiction = first.filter(|_| of_launches.all(|it| it.is_some()));
         let leading: BTreeSet<u64> = runs.iter().flat_map(|run| run.leading.iter().copied()).collect();
         let doubted = judgement::doubted_races(&runs);
+        let load = judgement::load_of_nothing(&runs);
         let mut report =
             judgement::together(runs, &tried, &help).ok_or_else(|| LaunchError("no launch".to_owned()))?;
         if report.verdict == Verdict::Clean || report.verdict == Verdict::Incomplete && !doubted.is_empty() {
@@ -179,6 +197,18 @@ impl Kernel<'_> {
         }
         for contradiction in other {
             self.add_contradiction(contradiction, &mut report);
+        }
+        if let Some(load) = load.filter(|_| report.verdict == Verdict::Clean) {
+            report.reasons.push(Reason {
+                span: self.program.spans.get(load as usize).copied(),
+                text: "Tensor Memory is loaded here, and nothing is ever written into it".to_owned(),
+                help: Some(format!(
+                    "a multiply or a store may be missing, or an address be wrong; if not, `{}` writes a launch: give \
+                     the real values there, and run with `--launch launch.toml`",
+                    self.command("--print-launch > launch.toml")
+                )),
+            });
+            report.verdict = verdict(&report.diagnostics, &report.reasons);
         }
         report.tried = tried;
         Ok(report)
@@ -207,7 +237,7 @@ impl Kernel<'_> {
         let mut report = judgement::alone(run);
         report.assumed.push("what the launch file leaves open, as its `assume` says".to_owned());
         if clusters(launch) > 1 {
-            report.assumed.push("that the clusters of the grid that do not run do nothing".to_owned());
+            report.assumed.push(OTHER_CLUSTERS.to_owned());
         }
         Ok(report)
     }

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Kernel;
-use crate::launch::{
-    Argument, AssumeFile, AssumedContents, Directives, Launch, LaunchError, LaunchFile, three,
-};
+use crate::launch::{Argument, AssumeFile, AssumedContents, Directives, Launch, LaunchShape};
 use crate::memory::Memory;
 use crate::program::{self, Parameter};
 use crate::resolve::unit::Unit;
@@ -121,21 +119,23 @@ impl Assumption {
 }
 
 impl Launch {
-    /// The launch that is assumed of a kernel that comes alone; one of several.
+    /// The launch that is assumed of a kernel that comes alone, in the shape that is given: one of several.
     pub(crate) fn assumed(
         unit: &Unit,
         function: &Function,
         parameters: &[Parameter],
         dynamic_smem: u32,
         (set, smaller): (usize, u64),
+        shape: &LaunchShape,
     ) -> Self {
         let said = Directives::of(unit, function);
         let mut assumed = Vec::new();
-        let block = said.block.unwrap_or_else(|| {
+        let block = shape.block.or(said.block).unwrap_or_else(|| {
             assumed.push("the number of threads in a CTA".to_owned());
             [ASSUMED_THREADS[set % ASSUMED_THREADS.len()], 1, 1]
         });
-        let cluster = said.cluster.unwrap_or([1, 1, 1]);
+        let cluster = shape.cluster.or(said.cluster).unwrap_or([1, 1, 1]);
+        let grid = shape.grid.unwrap_or(cluster);
         let Assumption { number, .. } = Assumption::of(set, smaller);
         let arguments = parameters
             .iter()
@@ -158,7 +158,7 @@ impl Launch {
             assumed.push("the values of all parameters".to_owned());
         }
         Self {
-            grid: cluster,
+            grid,
             block,
             cluster,
             dynamic_smem,
@@ -173,22 +173,6 @@ impl Launch {
             believes: true,
             assumed,
         }
-    }
-
-    /// The same with the shape that a file says.
-    pub(crate) fn shaped(mut self, shape: &LaunchFile, said: &Directives) -> Result<Self, LaunchError> {
-        if let Some(block) = three(shape.block.as_deref(), "block")? {
-            self.block = block;
-        }
-        if let Some(cluster) = three(shape.cluster.as_deref(), "cluster")? {
-            (self.cluster, self.grid) = (cluster, cluster);
-        }
-        if let Some(grid) = three(shape.grid.as_deref(), "grid")? {
-            self.grid = grid;
-        }
-        let launch = self.checked()?;
-        said.refuse(launch.block, launch.cluster).map_err(|misfit| misfit.error)?;
-        Ok(launch)
     }
 }
 

@@ -107,6 +107,14 @@ impl Run {
     }
 }
 
+/// A load of Tensor Memory into which nothing is written under any launch that comes to it.
+pub(super) fn load_of_nothing(runs: &[Run]) -> Option<u32> {
+    let loads = |run: &Run, step: u32| run.results.loads_of_nothing().any(|load| load == step);
+    let comes_to = |run: &Run, step: u32| run.visits.get(step as usize).is_some_and(|visits| *visits > 0);
+    let mut steps = runs.iter().flat_map(|run| run.results.loads_of_nothing());
+    steps.find(|step| runs.iter().all(|run| loads(run, *step) || !comes_to(run, *step)))
+}
+
 /// Whether two accesses are not ordered.
 const fn is_race(code: Code) -> bool {
     matches!(code, Code::SharedMemoryRace | Code::TensorMemoryRace | Code::GlobalMemoryRace)

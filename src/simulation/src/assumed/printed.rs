@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::hypothesis::{ASSUMED_BUFFER, Assumption, FEW_PARTS, Hypothesis};
 use crate::Kernel;
-use crate::launch::{Argument, AssumeFile, AssumedContents, Directives, Launch};
+use crate::launch::{Argument, AssumeFile, AssumedContents, Directives, Launch, LaunchShape};
 use crate::parameters::Field;
 use crate::program::Parameter;
 use crate::syntax::ast::Type;
@@ -21,8 +21,14 @@ impl Kernel<'_> {
         let function = &self.unit.module.functions[self.function as usize];
         let (set, smaller) = (0, 1);
         let dynamic = self.assumed_dynamic();
-        let mut launch =
-            Launch::assumed(self.unit, function, &self.program.parameters, dynamic, (set, smaller));
+        let mut launch = Launch::assumed(
+            self.unit,
+            function,
+            &self.program.parameters,
+            dynamic,
+            (set, smaller),
+            &LaunchShape::default(),
+        );
         if self.asks_for_more() {
             launch.grid[0] *= FEW_PARTS;
         }

@@ -14,7 +14,10 @@ use crate::isa::generic::ReductionOperator;
 use crate::program::{Access, Address, Atomic, Fragments, Operand, Slice, Where, windows};
 
 /// What is assumed of what is not computed.
-pub(super) const ASSUMED_RESULTS: &str = "the results of multiplies, and what tensor copies bring";
+pub(super) const ASSUMED_RESULTS: &str = "the results of instructions that are not computed";
+
+/// What is taken for granted of memory of a CTA whose bytes are not known.
+const ASSUMED_SHARED: &str = "what shared memory holds where nothing known was written";
 
 /// What a word that is read is, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +82,8 @@ impl Machine<'_> {
             strand.step,
             match place {
                 Place::Global(_) => "what buffers hold",
-                Place::Shared { .. } | Place::Local(_) | Place::Const(_) | Place::Parameter(_) => {
-                    ASSUMED_RESULTS
-                }
+                Place::Shared { .. } => ASSUMED_SHARED,
+                Place::Local(_) | Place::Const(_) | Place::Parameter(_) => ASSUMED_RESULTS,
             },
         );
         // The bytes that are known are what they are.
@@ -617,7 +619,7 @@ impl Machine<'_> {
                 if let Some(assumption) = self.assumes
                     && unknown != 0
                 {
-                    self.assume(strand.step, ASSUMED_RESULTS);
+                    self.assume(strand.step, ASSUMED_SHARED);
                     if let Some(influence) = &mut self.influence {
                         influence.load_result();
                     }

@@ -10,11 +10,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::Machine;
 use super::operation::Operation;
 use super::order::Messages;
 use super::touched::Touched;
 use super::warp::Strand;
+use super::{Machine, part_of_grid};
 use crate::Checks;
 use crate::clock::Clock;
 use crate::diagnostic::Code;
@@ -246,14 +246,15 @@ impl Machine<'_> {
     fn race_between(&mut self, own: &Access, other: &Access, at: (u32, u32)) {
         let verb = |writes: bool| if writes { "writes" } else { "reads" };
         let place = self.global_name(at);
-        let (mine, index) = (self.describe(own), self.shape.index);
+        let cluster = |index: u32| part_of_grid(self.shape.cluster, index);
+        let (mine, here) = (self.describe(own), cluster(self.shape.index));
         let finding = Finding::new(
             Code::GlobalMemoryRace,
             own.step,
             "two accesses to the same bytes of global memory are not ordered",
-            format!("{mine} of cluster {index} {} {place}, and nothing orders that", verb(own.writes)),
+            format!("{mine} of {here} {} {place}, and nothing orders that", verb(own.writes)),
         )
-        .label(other.step, format!("with what cluster {} {} here", other.cluster, verb(other.writes)));
+        .label(other.step, format!("with what {} {} here", cluster(other.cluster), verb(other.writes)));
         let finding = match (own.strong, other.strong) {
             (Some(_), Some(_)) => finding.note(NARROW),
             _ => finding,

@@ -16,6 +16,10 @@ pub(crate) struct Results {
     others: BTreeMap<u32, u32>,
     /// Multiplies whose results are read.
     read: BTreeSet<u32>,
+    /// Loads of Tensor Memory into which nothing has been written so far: their steps, and their CTAs.
+    of_nothing: BTreeSet<(u32, u32)>,
+    /// CTAs into whose Tensor Memory something was written.
+    filled: BTreeSet<u32>,
 }
 
 impl Results {
@@ -40,6 +44,27 @@ impl Results {
             self.join(*one, *other);
         }
         self.read.extend(&more.read);
+        self.of_nothing.extend(&more.of_nothing);
+    }
+
+    /// A load of columns that nothing has written. Kernels load more columns than a matrix has, so that other columns
+    /// count, too.
+    pub(super) fn note_load_of_nothing(&mut self, step: u32, cta: u32) {
+        if !self.filled.contains(&cta) {
+            self.of_nothing.insert((step, cta));
+        }
+    }
+
+    /// Something is written into the Tensor Memory of a CTA.
+    pub(super) fn note_written(&mut self, cta: u32) {
+        if self.filled.insert(cta) {
+            self.of_nothing.retain(|(_, loaded)| *loaded != cta);
+        }
+    }
+
+    /// Loads of Tensor Memory into which nothing is written, before or later.
+    pub(crate) fn loads_of_nothing(&self) -> impl Iterator<Item = u32> {
+        self.of_nothing.iter().map(|(step, _)| *step)
     }
 
     /// The last multiply of each result that nothing reads, where others are read. A kernel that reads none measures time.

@@ -1,6 +1,5 @@
 //! Tensor Memory and the tensor core.
 
-use super::access::ASSUMED_RESULTS;
 use super::cells::Cells;
 use super::places::if_not_converted;
 use super::reduction::Reduced;
@@ -381,9 +380,9 @@ impl Machine<'_> {
                 if self.trace.is_some() {
                     self.trace_cells(strand, false, (*operand, index as u32), &cells);
                 }
-                if let Some(assumption) = self.assumes {
-                    self.assume(strand.step, ASSUMED_RESULTS);
-                    if let (true, Some(influence)) = (unknown != 0, &mut self.influence) {
+                if let Some(assumption) = self.assumes.filter(|_| unknown != 0) {
+                    self.assume(strand.step, "the elements of Tensor Memory that are not known");
+                    if let Some(influence) = &mut self.influence {
                         influence.load_result();
                     }
                     for lane in lanes(std::mem::take(&mut unknown)) {
@@ -571,6 +570,7 @@ impl Machine<'_> {
             let end = (region.column + region.columns).min(memory.sizes.columns);
             let columns = region.column.min(end) as usize..end as usize;
             memory.written[columns].iter_mut().for_each(|groups| *groups |= region.groups);
+            self.results.note_written(region.cta);
             memory.cells.forget(lanes, region.column.min(end)..end);
         }
     }
@@ -625,6 +625,7 @@ impl Machine<'_> {
                 // What is loaded before there is anything may be left unused, as what decides about that
                 // is only assumed.
                 if is_load && self.is_assumed && !self.program.parameters.is_empty() {
+                    self.results.note_load_of_nothing(step, region.cta);
                     self.assume(step, "what is loaded from Tensor Memory before it is written is not used");
                     continue;
                 }

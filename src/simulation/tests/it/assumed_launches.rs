@@ -791,3 +791,38 @@ fn no_boxes_explain_what_the_kernel_does() {
         assert!(report.reasons.iter().any(|it| it.text.contains(reason)), "{reason}: {:?}", report.reasons);
     }
 }
+
+/// One warp allocates Tensor Memory, stores or not, and writes what it loads from there to a buffer.
+fn loads(stores: &str) -> String {
+    let body = format!(
+        "    .reg .b32 t, r;
+    .reg .b64 o;
+    .shared .align 4 .b32 slot;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    ld.shared.b32 t, [slot];
+    {stores}
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r}}, [t];
+    tcgen05.wait::ld.sync.aligned;
+    ld.param.b64 o, [out];
+    st.global.b32 [o], r;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 32;
+    ret;
+"
+    );
+    kernel(".param .u64 out", 32, &body)
+}
+
+/// Columns beside a matrix may be loaded, but not if there is no matrix at all.
+#[test]
+fn a_load_of_what_nothing_writes() {
+    let report = simulate(&loads(""));
+    assert_eq!(report.verdict, Verdict::Incomplete);
+    assert!(report.reasons[0].text.contains("nothing is ever written into it"), "{:?}", report.reasons);
+    for stored in ["t", "t + 4"] {
+        let column = format!("add.u32 r, t, {};", if stored == "t" { 0 } else { 4 });
+        let report = simulate(&loads(&format!(
+            "{column}\n    tcgen05.st.sync.aligned.32x32b.x1.b32 [r], {{t}};\n    tcgen05.wait::st.sync.aligned;"
+        )));
+        assert_eq!(report.verdict, Verdict::Clean, "{stored}: {:?} {:?}", codes(&report), report.reasons);
+    }
+}

@@ -53,6 +53,10 @@ impl<'s> Nearest<'s> {
     }
 }
 
+fn digits_of(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     let named: Vec<_> = module_targets(&checker.unit.source, &checker.unit.module).collect();
     let own_targets_matter = checker.environment.targets.iter().flatten().all(|target| target.span.is_some());
@@ -62,7 +66,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
         let known = name.value.filter(|target| target.since().is_some());
         let Some(target) = known else {
             // The assembler reads the number and ignores a letter that it does not know.
-            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            let digits = digits_of(text);
             let plain = digits.parse().ok().map(Target::plain).filter(|target| target.since().is_some());
             let nearest = nearest.to(text);
             let mut finding = Diagnostic::new(
@@ -72,11 +76,12 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 "there is no such target",
             );
             if let Some(nearest) = nearest {
-                finding = finding.help(format!("did you mean `{nearest}`?")).fix(Some(Fix::guess(
-                    format!("Target {nearest}"),
-                    name.span,
-                    nearest.to_string(),
-                )));
+                finding = finding.help(format!("did you mean `{nearest}`?"));
+                // Another number is another GPU.
+                if digits_of(&nearest.to_string()) == digits {
+                    let title = format!("Target {nearest}");
+                    finding = finding.fix(Some(Fix::guess(title, name.span, nearest.to_string())));
+                }
             }
             findings.push(if plain.is_some() { finding.ptxas(Ptxas::Silent) } else { finding });
             continue;
