@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_check::{Options, Source, Unit, check};
-use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::launch::{LaunchFile, LaunchShape};
 use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, Verdict};
 
 pub(crate) mod body;
@@ -301,7 +301,7 @@ fn file_name(bug: &Bug, line: u32, source: &Source) -> String {
 fn verdict_alone(unit: &Unit, kernel: &str, budget: u64) -> Result<Verdict, String> {
     let kernel = Kernel::new(unit, kernel).ok_or("no such kernel")?;
     let settings = Settings { budget: 2 * budget, ..Settings::default() };
-    let report = kernel.simulate_assumed(&LaunchFile::default(), &settings);
+    let report = kernel.simulate_assumed(&LaunchShape::default(), &settings);
     Ok(report.map_err(|error| error.to_string())?.verdict)
 }
 

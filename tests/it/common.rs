@@ -9,7 +9,7 @@ use ptx_check::rules::{RULES, Rule, Scope};
 use ptx_tc::diagnostic::Code;
 use ptx_tc::diagnostic::selection::{Layer, RuleSettings, Selector};
 use ptx_tc::diagnostic::{Ptxas, Severity};
-use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::simulation::launch::LaunchShape;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings};
 use ptx_tc::{Options, Source, Unit};
 
@@ -38,7 +38,7 @@ pub(crate) fn simulate(text: &str, schedule: Schedule) -> KernelReport {
     assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
     let settings = Settings { schedule, budget: 100_000, specials: true, ..Settings::default() };
-    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+    kernel.simulate_assumed(&LaunchShape::default(), &settings).unwrap()
 }
 
 pub(crate) fn with_stdin(arguments: &[&str], text: &[u8]) -> Output {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ptx_tc::diagnostic::Code;
-use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::simulation::launch::{LaunchFile, LaunchShape};
 use ptx_tc::simulation::schedules::under_seeds;
 use ptx_tc::simulation::{Kernel, Schedule, Settings, Verdict};
 use ptx_tc::{Source, Unit};
@@ -50,7 +50,7 @@ fn a_hundred_schedules_have_one_verdict() {
         let unit = Unit::new(&source);
         let kernel = Kernel::new(&unit, "k").unwrap();
         let settings = Settings { schedule, budget: 100_000, specials: true, ..Settings::default() };
-        kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+        kernel.simulate_assumed(&LaunchShape::default(), &settings).unwrap()
     };
     for path in files("fixtures/simulation/findings") {
         let name = path.file_stem().unwrap().to_str().unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ptx_check::diagnostic::Severity;
 use ptx_check::rules::{RULES, Scope};
-use ptx_tc::simulation::launch::LaunchFile;
+use ptx_tc::simulation::launch::LaunchShape;
 use ptx_tc::simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use ptx_tc::{Source, Unit};
 
@@ -161,7 +161,7 @@ fn every_form_in_one_warp() {
         let text = fs::read(root().join(format!("fixtures/kernels/{module}.ptx"))).unwrap();
         let source = Source::from_bytes(module, text).unwrap();
         let unit = Unit::new(&source);
-        let shape = LaunchFile { block: Some(vec![32]), ..LaunchFile::default() };
+        let shape = LaunchShape { block: Some([32, 1, 1]), ..LaunchShape::default() };
         let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
         for name in kernels(&unit) {
             let kernel = Kernel::new(&unit, name).unwrap();
@@ -424,7 +424,7 @@ fn nothing_panics() {
             let Some(kernel) = Kernel::new(&unit, "k") else { continue };
             for schedule in schedules().take(4) {
                 let settings = Settings { schedule, budget: 10_000, ..Settings::default() };
-                let _ = kernel.simulate_assumed(&LaunchFile::default(), &settings);
+                let _ = kernel.simulate_assumed(&LaunchShape::default(), &settings);
             }
         }
     }

@@ -103,7 +103,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let launch = if random.bool() { None } else { launch(&kernel, &mut random) };
     let all = random.u8(..) < 32;
     let run = |settings: &Settings| match &launch {
-        None => kernel.simulate_assumed(&shape, settings),
+        None => shape.shape().and_then(|shape| kernel.simulate_assumed(&shape, settings)),
         Some(file) => {
             let mut no_data = |name: &str| Err(LaunchError(format!("no file `{name}`")));
             let launch = kernel.launch(file, &mut no_data)?;

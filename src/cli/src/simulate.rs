@@ -9,19 +9,17 @@ use std::time::Instant;
 use clap::ValueEnum;
 use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::diagnostic::{Diagnostic, Severity};
-use ptx_check::locate;
 use ptx_check::source::Source;
-use ptx_check::suppression::Suppressions;
 use ptx_check::words::demangled;
-use ptx_check::{Options, Report, Unit};
+use ptx_check::{Options, Report};
 use ptx_config::launch::LaunchText;
+use ptx_device::{Checks, Config, Kernel, KernelReport, Progress, Run, Schedule, Verdict};
 use ptx_render::origin::Explained;
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile, Written};
 use ptx_render::{Checked, Format};
 use ptx_render::{timeline, trace};
+use ptx_simulation::Output;
 use ptx_simulation::launch::LaunchFile;
-use ptx_simulation::slice;
-use ptx_simulation::{Checks, Kernel, KernelReport, Kernels, Output, Progress, Schedule, Settings, Verdict};
 
 use crate::check::{RuleArguments, ShownArguments};
 use crate::files::{FileArguments, Files, Wanted};
@@ -37,6 +35,26 @@ use error::SimulateError;
 use kernels::chosen;
 use progress::watch;
 pub(crate) use recorded::{kernel_of, read, recorded};
+use recorded::{launched, module};
+
+/// Writes the results of a run to the files that a launch file names.
+fn written(run: &Run, directory: &Path) -> Result<Vec<Written>, SimulateError> {
+    let write = |name: &str, bytes: Vec<u8>| {
+        fs::write(directory.join(name), bytes)
+            .map_err(|error| SimulateError::Unwritable { path: name.to_owned(), error })
+    };
+    let mut written = Vec::new();
+    for out in run.outs() {
+        let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
+        let Some(output) = run.report.outputs.iter().find(is_it) else { continue };
+        write(&out.name, out.contents(output))?;
+        if !output.unknown.is_empty() {
+            write(&out.mask_name(), out.mask(output))?;
+        }
+        written.push(Written::new(out, output));
+    }
+    Ok(written)
+}
 
 /// What standard input is called.
 const STDIN: &str = "<stdin>";
@@ -88,7 +106,7 @@ pub(crate) struct Simulate {
     strict: bool,
     /// Warp instructions after which a run ends: the default takes a core some five seconds, more where much
     /// goes on beside the threads; where a launch is assumed, there may be ten such runs or more.
-    #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
+    #[arg(long, value_name = "N", default_value_t = ptx_device::Options::default().budget)]
     budget: u64,
     /// Write a launch file to fill in: the assumed launch that shows the first finding, or the first one.
     #[arg(long)]
@@ -229,56 +247,41 @@ impl Simulate {
             refuse_sources(path)?;
         }
         let source = input.read(STDIN)?;
-        let unit = Unit::new(&source);
         let path = source.name().to_owned();
-        if let Some(error) = unit.syntax_errors.first() {
-            let at = source.position(error.span().start);
-            return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
-        }
+        let module = module(&source)?;
         let is_found = |path: &PathBuf| !self.paths.contains(path);
         // A directory may have modules without kernels, which others are linked with.
-        if matches!(input, Input::File(path) if is_found(path)) && ptx_simulation::kernels(&unit).is_empty() {
+        if matches!(input, Input::File(path) if is_found(path)) && module.kernels().is_empty() {
             return Ok(None);
         }
         let file = self.launch_file()?;
         let wanted = self.kernel.as_deref().or_else(|| file.as_ref()?.file.kernel.as_deref());
         let has_launch = file.is_some() && !self.print_launch;
-        let names = chosen(&path, &ptx_simulation::kernels(&unit), wanted, has_launch)?;
+        let names = chosen(&path, &module.kernels(), wanted, has_launch)?;
         if self.launch_number.is_some() && names.len() > 1 {
             return Err(SimulateError::NumberOfSeveral { path, count: names.len() }.into());
         }
-        let all = Kernels::new(&unit);
         if self.print_launch {
-            for name in &names {
-                if let Some(kernel) = all.kernel(name) {
-                    let text = self.printed_launch(&kernel)?;
-                    writeln!(out, "{text}").map_err(output_error)?;
-                }
+            for kernel in module.each(&names) {
+                let text = self.printed_launch(&kernel)?;
+                writeln!(out, "{text}").map_err(output_error)?;
             }
             return Ok(None);
         }
-        let suppressions = Suppressions::new(&unit, None);
         let mut kernels = Vec::new();
-        for name in &names {
+        for kernel in module.each(&names) {
             let progress = Progress::default();
-            let Some(kernel) = all.kernel(name) else { continue };
-            let kernel = kernel.telling(&progress);
             let start = Instant::now();
-            let run = || self.simulate(&kernel, file.as_ref(), &options.rules);
-            let (mut report, written, explained) = match watch(name, &progress, run) {
+            let run = || self.simulate(&kernel, file.as_ref(), &options.rules, &progress);
+            let (report, written, explained) = match watch(kernel.symbol(), &progress, run) {
                 Ok(ran) => ran,
                 Err(SimulateError::Launch(error)) if are_several || names.len() > 1 => {
-                    let (path, kernel) = (path.clone(), demangled(name).into_owned());
+                    let (path, kernel) = (path.clone(), kernel.name());
                     errors.push(SimulateError::LaunchOfSeveral { path, kernel, error: error.into() }.into());
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
-            report.weigh(&options.rules);
-            report.retain(|finding| !suppressions.silence(finding));
-            if !self.no_source {
-                locate(&unit, &mut report.diagnostics);
-            }
             let seconds = start.elapsed().as_secs_f64();
             kernels.push(Simulated { explained, ..Simulated::new(report, written, seconds) });
         }
@@ -304,19 +307,26 @@ impl Simulate {
     }
 
     /// The launch file of an assumed launch: the one that is wanted, else the one that shows the first finding.
-    fn printed_launch(&self, kernel: &Kernel<'_>) -> Result<String, SimulateError> {
-        match (
-            kernel.simulate_assumed(&self.shape(), &self.options(&RuleSettings::default()).settings()),
-            self.launch_number,
-        ) {
-            (Ok(report), Some(number)) => Self::numbered(report, number),
-            (Ok(report), None) => {
-                let index = report.shown_by.unwrap_or(1) - 1;
-                let file = report.tried.into_iter().nth(index).map(|it| it.file);
-                Ok(file.unwrap_or_else(|| kernel.launch_template()))
-            }
-            (Err(error), _) => Err(SimulateError::Launch(error.into())),
+    fn printed_launch(&self, kernel: &Kernel) -> Result<String, SimulateError> {
+        let report = self.assume(kernel, &RuleSettings::default(), &Progress::default())?;
+        if let Some(number) = self.launch_number {
+            return Self::numbered(report, number);
         }
+        let index = report.shown_by.unwrap_or(1) - 1;
+        let file = report.tried.into_iter().nth(index).map(|it| it.file);
+        Ok(file.unwrap_or_else(|| kernel.launch_template()))
+    }
+
+    /// Runs it under assumed launches, once, and keeps nothing of what happens.
+    fn assume(
+        &self,
+        kernel: &Kernel,
+        rules: &RuleSettings,
+        progress: &Progress,
+    ) -> Result<KernelReport, SimulateError> {
+        let mut options = self.options(rules);
+        (options.runs, options.records) = (0, false);
+        kernel.assume(&self.config()?, &options, progress).map_err(SimulateError::Launch)
     }
 
     fn numbered(report: KernelReport, number: u32) -> Result<String, SimulateError> {
@@ -342,6 +352,7 @@ impl Simulate {
         options.rules.clone_from(rules);
         options.records = self.timeline || self.trace.is_some();
         options.clusters.clone_from(&self.cluster_index);
+        options.locates = !self.no_source;
         options.checks = match self.checks {
             ChecksArgument::All => Checks::All,
             ChecksArgument::None => Checks::None,
@@ -351,80 +362,52 @@ impl Simulate {
 
     fn simulate(
         &self,
-        kernel: &Kernel<'_>,
+        kernel: &Kernel,
         file: Option<&LaunchText>,
         rules: &RuleSettings,
+        progress: &Progress,
     ) -> Result<(KernelReport, Vec<Written>, Option<Explained>), SimulateError> {
         let options = self.options(rules);
-        let settings = options.settings();
         let numbered;
         let text = match (file, self.launch_number) {
             (Some(file), _) => file,
             (None, Some(number)) => {
-                let unrecorded = Settings { records: false, ..settings };
-                let report = kernel
-                    .simulate_assumed(&self.shape(), &unrecorded)
-                    .map_err(|error| SimulateError::Launch(error.into()))?;
-                let file = Self::numbered(report, number)?;
+                let file = Self::numbered(self.assume(kernel, rules, progress)?, number)?;
                 let name = PathBuf::from(format!("launch {number}"));
                 numbered = LaunchText::parse(&name, file).map_err(SimulateError::File)?;
                 &numbered
             }
             (None, None) => {
-                let report = options.often(|settings| kernel.simulate_assumed(&self.shape(), settings));
-                return Ok((report.map_err(|error| SimulateError::Launch(error.into()))?, Vec::new(), None));
+                let report = kernel.assume(&self.config()?, &options, progress);
+                return Ok((report.map_err(SimulateError::Launch)?, Vec::new(), None));
             }
         };
-        let directory = text.directory();
-        let launch = kernel.fitting_launch(&text.file, &mut |name| text.data(name));
-        let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
+        let launch = launched(kernel, text)?;
         // A mistake in it is said before the kernel runs.
-        let asked = self.explain.as_deref().map(|text| slice::element(kernel, &launch, text)).transpose();
-        let asked = asked.map_err(|error| SimulateError::Unexplained(error.into()))?;
-        let report = match &self.cluster_index {
-            Some(clusters) => {
-                options.often(|settings| kernel.simulate_clusters(&launch, settings, clusters.clone()))
-            }
-            None => options.often(|settings| kernel.simulate_all(&launch, settings)),
+        let element = self.explain.as_deref();
+        element.map_or(Ok(()), |element| launch.find(element)).map_err(SimulateError::Unexplained)?;
+        let run = launch.run(&options, progress).map_err(SimulateError::Launch)?;
+        let written = written(&run, &text.directory())?;
+        let explain = |element: &str| {
+            let (value, is_kept) = (run.value(element)?, run.keeps(element)?);
+            Ok(Explained { element: element.to_owned(), value, is_kept, origin: run.explain(element)? })
         };
-        let report = report.map_err(|error| SimulateError::Launch(error.into()))?;
-        let mut written = Vec::new();
-        for out in &launch.outs {
-            let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
-            if let Some(output) = report.outputs.iter().find(is_it) {
-                let write = |name: &str, bytes: Vec<u8>| {
-                    fs::write(directory.join(name), bytes)
-                        .map_err(|error| SimulateError::Unwritable { path: name.to_owned(), error })
-                };
-                write(&out.name, out.contents(output))?;
-                if !output.unknown.is_empty() {
-                    write(&out.mask_name(), out.mask(output))?;
-                }
-                written.push(Written::new(out, output));
-            }
-        }
-        let explained = match (asked, &self.explain) {
-            (Some((element, form)), Some(text)) => {
-                let clusters = self.cluster_index.clone().unwrap_or(0..launch.clusters());
-                let origin = kernel.explain(&launch, &settings, clusters, element);
-                let origin = origin.map_err(|error| SimulateError::Unexplained(error.into()))?;
-                let value = slice::value(&report, element, &form);
-                let is_kept = slice::is_kept(&report, element);
-                Some(Explained { element: text.clone(), value, is_kept, origin })
-            }
-            _ => None,
-        };
-        Ok((report, written, explained))
+        let explained = element.map(explain).transpose().map_err(SimulateError::Unexplained)?;
+        Ok((run.report, written, explained))
     }
 
     /// The shape that options give to an assumed launch.
-    fn shape(&self) -> LaunchFile {
-        LaunchFile {
+    fn config(&self) -> Result<Config, SimulateError> {
+        let file = LaunchFile {
             grid: self.grid.clone(),
             block: self.block.clone(),
             cluster: self.cluster.clone(),
             ..LaunchFile::default()
-        }
+        };
+        let shape = file.shape().map_err(|error| SimulateError::Launch(error.into()))?;
+        let mut config = Config::default();
+        (config.grid, config.block, config.cluster) = (shape.grid, shape.block, shape.cluster);
+        Ok(config)
     }
 
     /// Writes what became of the kernels where that is to go.

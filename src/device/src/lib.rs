@@ -37,6 +37,29 @@
 //! variables of the modules whose kernels ran on it. [`Kernel::launch`] runs a grid in that memory and returns a
 //! [`Run`]: the verdict, and what was found. Nothing here borrows: all of it can be kept, and sent to other threads.
 //!
+//! Without arguments at hand, [`Kernel::assume`] runs a kernel under several launches and reports what shows whatever is
+//! assumed. [`Kernel::file_launch`] takes the launch files of `ptx-tc simulate --launch`.
+//!
+//! ```
+//! # use ptx_device::{Config, Module, Options, Progress, Verdict};
+//! let module = Module::from_text("hang.ptx", "
+//!     .version 9.0
+//!     .target sm_100a
+//!     .entry hang() .reqntid 32 {
+//!         .reg .pred over;
+//!         .shared .align 8 .b64 bar;
+//!         mbarrier.init.shared::cta.b64 [bar], 1;
+//!     wait:
+//!         mbarrier.try_wait.parity.shared::cta.b64 over, [bar], 0;
+//!         @!over bra wait;
+//!         ret;
+//!     }")?;
+//! let report = module.kernel("hang")?.assume(&Config::default(), &Options::default(), &Progress::default())?;
+//! assert_eq!(report.verdict, Verdict::Findings);
+//! assert_eq!(report.diagnostics[0].code.name(), "deadlock");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The arithmetic is that of the card as far as it is known (`docs/numbers.md` of the repository says how far). What a
 //! run cannot know (memory that nothing wrote, arithmetic that no source describes) is marked: [`Device::read`] says
 //! which bytes it is.
@@ -46,12 +69,14 @@
 mod argument;
 mod device;
 mod error;
+mod file;
 mod module;
 mod run;
 
 pub use argument::{Argument, Field, Map};
 pub use device::{Buffer, Device};
 pub use error::{KernelError, LaunchError, ModuleError};
+pub use file::FileLaunch;
 pub use module::{Kernel, Module, named};
 pub use ptx_simulation::array::Dtype;
 pub use ptx_simulation::memory::{Memory, MemoryError};

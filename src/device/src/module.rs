@@ -79,6 +79,15 @@ impl Module {
         ptx_simulation::kernels(&self.inner.unit)
     }
 
+    /// The kernels with these symbols, one after the other: what belongs to the whole module is found once.
+    pub fn each<'m>(&'m self, symbols: &'m [String]) -> impl Iterator<Item = Kernel> + 'm {
+        let all = Kernels::new(&self.inner.unit);
+        symbols.iter().filter_map(move |symbol| {
+            let lowered = all.kernel(symbol)?.lowered();
+            Some(Kernel { module: self.clone(), symbol: symbol.clone(), lowered })
+        })
+    }
+
     /// A kernel by its symbol, or by its name in C++ as far as that tells it from the others.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::rules::Code;
-use ptx_check::suppression::Suppressions;
+use ptx_simulation::array::{Form, OutFile};
 use ptx_simulation::launch::{Launch, LaunchError as Refusal, LaunchShape};
-use ptx_simulation::slice::{self, Origin};
+use ptx_simulation::slice::{self, Element, Origin};
 use ptx_simulation::state::CtaState;
 use ptx_simulation::{Checks, Keeps, KernelReport, Progress, Schedule, Settings, Verdict, schedules};
 
@@ -55,9 +55,16 @@ impl Config {
     }
 }
 
+impl From<Config> for LaunchShape {
+    fn from(Config { grid, block, cluster, dynamic_smem, cooperative }: Config) -> Self {
+        Self { grid, block, cluster, dynamic_smem, cooperative }
+    }
+}
+
 /// How a launch is simulated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Options {
     /// When asynchronous operations take effect.
     pub schedule: Schedule,
@@ -78,6 +85,8 @@ pub struct Options {
     pub believes: bool,
     /// Which rules count, and how much.
     pub rules: RuleSettings,
+    /// Whether findings say the lines of the source that the module was compiled from.
+    pub locates: bool,
 }
 
 impl Default for Options {
@@ -93,6 +102,7 @@ impl Default for Options {
             clusters: None,
             believes: true,
             rules: RuleSettings::default(),
+            locates: true,
         }
     }
 }
@@ -141,10 +151,10 @@ pub struct Run {
     pub module: Module,
     /// How long it took.
     pub seconds: f64,
-    kernel: Kernel,
-    launch: Launch,
-    settings: Settings,
-    clusters: Range<u32>,
+    pub(crate) kernel: Kernel,
+    pub(crate) launch: Launch,
+    pub(crate) settings: Settings,
+    pub(crate) clusters: Range<u32>,
 }
 
 impl Run {
@@ -184,14 +194,42 @@ impl Run {
         (self.launch.cluster, self.launch.grid)
     }
 
+    /// The files that results are for, if a launch file named some: the bytes of each are in
+    /// [`KernelReport::outputs`].
+    pub fn outs(&self) -> &[OutFile] {
+        &self.launch.outs
+    }
+
+    /// The value of an element of an array, such as `c.npy[17, 3]`, in the end; nothing if it is not known, or not kept.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn value(&self, element: &str) -> Result<Option<String>, LaunchError> {
+        let (element, form) = self.element(element)?;
+        Ok(slice::value(&self.report, element, &form))
+    }
+
+    /// Whether the values that the array of an element has in the end are kept: a launch file keeps those with `out`.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn keeps(&self, element: &str) -> Result<bool, LaunchError> {
+        Ok(slice::is_kept(&self.report, self.element(element)?.0))
+    }
+
+    fn element(&self, element: &str) -> Result<(Element, Form), LaunchError> {
+        let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
+        slice::element(&kernel, &self.launch, element).map_err(LaunchError::from)
+    }
+
     /// What an element of an array comes from, such as `c[17, 3]`: the instructions, and the elements of other arrays.
     /// The kernel runs again, in memory as it was at the launch.
     ///
     /// # Errors
     /// When there is no such element.
     pub fn explain(&self, element: &str) -> Result<Origin, LaunchError> {
+        let (element, _) = self.element(element)?;
         let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
-        let (element, _) = slice::element(&kernel, &self.launch, element).map_err(LaunchError::from)?;
         kernel
             .explain(&self.launch, &self.settings, self.clusters.clone(), element)
             .map_err(LaunchError::from)
@@ -226,8 +264,7 @@ impl Kernel {
         progress: &Progress,
     ) -> Result<Run, LaunchError> {
         let start = Instant::now();
-        let unit = &self.module.inner.unit;
-        let kernel = self.lowered.kernel(unit).telling(progress);
+        let kernel = self.lowered.kernel(&self.module.inner.unit);
         let mut memory = device.memory();
         device.load(&self.module, &mut memory);
         let parameters = kernel.parameters();
@@ -242,32 +279,16 @@ impl Kernel {
         for (parameter, argument) in parameters.iter().zip(arguments) {
             all.add(parameter, argument, &memory)?;
         }
-        let Config { grid, block, cluster, dynamic_smem, cooperative } = *config;
-        let shape = LaunchShape { grid, block, cluster, dynamic_smem, cooperative };
-        let launch = kernel.launch_in(&shape, all.all, memory.clone()).map_err(LaunchError::from)?;
+        let launch = kernel
+            .launch_in(&LaunchShape::from(*config), all.all, memory.clone())
+            .map_err(LaunchError::from)?;
         let launch = Launch { outs: all.outs, arrays: all.arrays, believes: options.believes, ..launch };
         let settings = Settings { keeps: Keeps::Memory, ..options.settings() };
-        let clusters = options.clusters.clone().unwrap_or(0..launch.clusters());
-        let report = options.often(|run| {
-            kernel.simulate_clusters(&launch, &Settings { keeps: Keeps::Memory, ..*run }, clusters.clone())
-        });
-        let mut report = report.map_err(LaunchError::from)?;
-        if let Some(left) = report.memory.take() {
+        let mut run = self.run(launch, settings, options, progress)?;
+        if let Some(left) = run.report.memory.take() {
             *memory = left;
         }
-        drop(memory);
-        report.weigh(&options.rules);
-        let suppressions = Suppressions::new(unit, None);
-        report.retain(|finding| !suppressions.silence(finding));
-        ptx_check::locate(unit, &mut report.diagnostics);
-        Ok(Run {
-            report,
-            module: self.module.clone(),
-            seconds: start.elapsed().as_secs_f64(),
-            kernel: self.clone(),
-            launch,
-            settings,
-            clusters,
-        })
+        run.seconds = start.elapsed().as_secs_f64();
+        Ok(run)
     }
 }

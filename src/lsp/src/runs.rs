@@ -11,9 +11,8 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use ptx_check::diagnostic::Diagnostic;
 use ptx_check::locate;
 use ptx_check::rules::Code;
-use ptx_check::suppression::Suppressions;
 use ptx_config::launch::{LaunchText, beside};
-use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::launch::LaunchShape;
 use ptx_simulation::names::meant;
 use ptx_simulation::{Kernel, KernelReport, Progress, Reason, Settings, Verdict};
 
@@ -134,13 +133,11 @@ fn simulate(snapshot: &Snapshot, wish: &Wish, progress: &Progress) -> Result<Ran
             kernel.simulate_all(&launch, &settings).map_err(|error| cannot_be(&error))?
         }
         None => {
-            kernel.simulate_assumed(&LaunchFile::default(), &settings).map_err(|error| cannot_be(&error))?
+            kernel.simulate_assumed(&LaunchShape::default(), &settings).map_err(|error| cannot_be(&error))?
         }
     };
     // As the command line does.
-    report.weigh(&snapshot.options.rules);
-    let suppressions = Suppressions::new(unit, None);
-    report.retain(|finding| !suppressions.silence(finding));
+    report.weigh(unit, &snapshot.options.rules);
     if snapshot.file().is_some() {
         locate(unit, &mut report.diagnostics);
     }

@@ -10,7 +10,9 @@ use super::record::Record;
 use super::state::CtaState;
 use crate::diagnostic::selection::RuleSettings;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::resolve::unit::Unit;
 use crate::source::Span;
+use ptx_check::suppression::Suppressions;
 
 /// What became of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -174,12 +176,16 @@ impl KernelReport {
         self.verdict = verdict(&self.diagnostics, &self.reasons);
     }
 
-    /// Lets findings matter as much as the settings say.
-    pub fn weigh(&mut self, settings: &RuleSettings) {
+    /// Lets findings matter as much as the settings say, and as comments in the module do.
+    pub fn weigh(&mut self, unit: &Unit, settings: &RuleSettings) {
+        if self.diagnostics.is_empty() {
+            return;
+        }
         for finding in &mut self.diagnostics {
             finding.severity = settings.severity(finding.code);
         }
-        self.retain(|finding| finding.severity != Severity::Off);
+        let suppressions = Suppressions::new(unit, None);
+        self.retain(|finding| finding.severity != Severity::Off && !suppressions.silence(finding));
     }
 }
 

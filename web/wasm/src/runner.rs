@@ -2,18 +2,14 @@
 
 use std::path::Path;
 
-use ptx_check::Unit;
-use ptx_check::rules::Code;
-use ptx_check::source::Source;
-use ptx_check::suppression::Suppressions;
 use ptx_config::launch::{LaunchFileError, LaunchText};
 use ptx_depict::run::Told;
+use ptx_device::{Config, Kernel, KernelReport, LaunchError, Module, ModuleError, Progress, Schedule};
 use ptx_draw::timeline::Timeline;
 use ptx_draw::{barriers, svg, timeline, tmem};
 use ptx_render::simulation::{self as render, Simulated, SimulatedFile};
 use ptx_render::{Checked, Reader};
-use ptx_simulation::launch::{LaunchError, LaunchFile};
-use ptx_simulation::{Kernel, KernelReport, Kernels, Schedule, Settings};
+use ptx_simulation::launch::LaunchError as Refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use wasm_bindgen::prelude::*;
@@ -25,7 +21,7 @@ use crate::json;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Runner {
-    unit: Unit,
+    module: Module,
 }
 
 /// How a kernel runs.
@@ -76,59 +72,52 @@ impl Runner {
     /// Parses a module of PTX.
     #[wasm_bindgen(constructor)]
     pub fn new(name: &str, text: &str) -> Result<Runner, String> {
-        let source = Source::new(name, text).map_err(|error| error.to_string())?;
-        let unit = Unit::new(&source);
-        if let Some(error) = unit.syntax_errors.first() {
-            let at = source.position(error.span().start);
-            return Err(format!("line {} is no PTX: the findings say more", at.line));
-        }
-        if ptx_simulation::kernels(&unit).is_empty() {
+        let module = Module::from_text(name, text).map_err(|error| match error {
+            ModuleError::Syntax { line, .. } => format!("line {line} is no PTX: the findings say more"),
+            error => error.to_string(),
+        })?;
+        if module.kernels().is_empty() {
             return Err("the text has no kernel: an `.entry` is what runs".to_owned());
         }
-        Ok(Self { unit })
+        Ok(Self { module })
     }
 
     /// A launch file for a kernel, to fill in.
     pub fn template(&self, kernel: &str) -> Result<String, String> {
-        let all = Kernels::new(&self.unit);
-        Ok(kernel_of(&all, kernel)?.launch_template())
+        Ok(self.kernel(kernel)?.launch_template())
     }
 
     /// Runs a kernel as a launch file says, or under assumed launches if that is empty. Returns the JSON document of
     /// the run.
     pub fn run(&self, kernel: &str, launch: &str, options: &str) -> Result<String, String> {
         let options: Options = serde_json::from_str(options).map_err(|error| error.to_string())?;
-        let rules = also(&options.rules)?;
-        let settings = Settings {
-            specials: rules.runs(Code::NanOrInfinity),
-            schedule: match options {
-                Options { seed: 1.., .. } => Schedule::Random(options.seed),
-                Options { late: true, .. } => Schedule::Late,
-                _ => Schedule::Early,
-            },
-            strict: options.strict,
-            budget: options.budget,
-            records: true,
-            ..Settings::default()
+        let mut wanted = ptx_device::Options::default();
+        wanted.rules = also(&options.rules)?;
+        wanted.schedule = match options {
+            Options { seed: 1.., .. } => Schedule::Random(options.seed),
+            Options { late: true, .. } => Schedule::Late,
+            _ => Schedule::Early,
         };
-        let all = Kernels::new(&self.unit);
-        let kernel = kernel_of(&all, kernel)?;
-        let mut report = if launch.trim().is_empty() {
-            kernel.simulate_assumed(&LaunchFile::default(), &settings).map_err(refused)?
+        (wanted.strict, wanted.budget, wanted.records) = (options.strict, options.budget, true);
+        let kernel = self.kernel(kernel)?;
+        let report = if launch.trim().is_empty() {
+            kernel
+                .assume(&Config::default(), &wanted, &Progress::default())
+                .map_err(|error| refused(&error))?
         } else {
-            launched(&kernel, launch, &settings)?
+            launched(&kernel, launch, &wanted)?
         };
-        report.weigh(&rules);
-        let suppressions = Suppressions::new(&self.unit, None);
-        report.retain(|finding| !suppressions.silence(finding));
-        ptx_check::locate(&self.unit, &mut report.diagnostics);
         Ok(self.told(&report))
     }
 }
 
 impl Runner {
+    fn kernel(&self, name: &str) -> Result<Kernel, String> {
+        self.module.kernel(name).map_err(|_| format!("the text has no kernel `{name}`"))
+    }
+
     fn told(&self, report: &KernelReport) -> String {
-        let source = &self.unit.source;
+        let source = self.module.source();
         let file = || SimulatedFile {
             checked: Checked::new(source.clone(), ptx_check::Report::default()),
             kernels: vec![Simulated::new(report.clone(), Vec::new(), 0.0)],
@@ -163,25 +152,21 @@ impl Runner {
     }
 }
 
-fn kernel_of<'u>(all: &Kernels<'u>, name: &str) -> Result<Kernel<'u>, String> {
-    all.kernel(name).ok_or_else(|| format!("the text has no kernel `{name}`"))
-}
-
-fn refused(LaunchError(why): LaunchError) -> String {
-    format!("the kernel cannot be launched like this: {why}")
+fn refused(error: &LaunchError) -> String {
+    format!("the kernel cannot be launched like this: {error}")
 }
 
 /// Runs it as a launch file says.
-fn launched(kernel: &Kernel<'_>, text: &str, settings: &Settings) -> Result<KernelReport, String> {
+fn launched(kernel: &Kernel, text: &str, options: &ptx_device::Options) -> Result<KernelReport, String> {
     let launch =
         LaunchText::parse(Path::new("launch"), text.to_owned()).map_err(|error| wrong(text, error))?;
     let mut read = |name: &str| {
         let why = "a page reads no files; fill the buffer, or use the command";
-        Err(LaunchError(format!("`{name}`: {why}")))
+        Err(Refusal(format!("`{name}`: {why}")))
     };
-    let fitting = kernel.fitting_launch(&launch.file, &mut read);
+    let fitting = kernel.file_launch(&launch.file, &mut read);
     let fitting = fitting.map_err(|misfit| wrong(text, launch.misfit(misfit)))?;
-    kernel.simulate_all(&fitting, settings).map_err(refused)
+    fitting.run(options, &Progress::default()).map(|run| run.report).map_err(|error| refused(&error))
 }
 
 /// What is wrong with a launch file, and in which line.

@@ -24,7 +24,8 @@ impl Draw {
         }
         let source = simulate::read(&path)?;
         let unit = Unit::new(&source);
-        let name = simulate::kernel_of(&unit, source.name(), self.kernel.as_deref())?;
+        let name =
+            simulate::kernel_of(&ptx_simulation::kernels(&unit), source.name(), self.kernel.as_deref())?;
         let told = kernel::of(&unit, &name).unwrap_or_default();
         Ok(match self.what.as_str() {
             "tmem" => tmem::picture(&told.tmem).into(),

@@ -4,7 +4,7 @@ use std::io;
 
 use ptx_check::words::list_words;
 use ptx_config::launch::LaunchFileError;
-use ptx_device::{KernelError, LaunchError};
+use ptx_device::{KernelError, LaunchError, ModuleError};
 
 /// Why nothing could be run.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -25,6 +25,8 @@ pub(super) enum SimulateError {
     #[error("cannot simulate `{path}`: syntax error in line {line}, column {column}")]
     #[diagnostic(help("`ptx-tc check` says what is wrong"))]
     Broken { path: String, line: u32, column: u32 },
+    #[error(transparent)]
+    NoModule(ModuleError),
     #[error("cannot write `{path}`")]
     Unwritable {
         path: String,

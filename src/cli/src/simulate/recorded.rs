@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
-use ptx_check::Unit;
 use ptx_check::diagnostic::selection::RuleSettings;
 use ptx_check::source::Source;
-use ptx_simulation::launch::LaunchError;
+use ptx_config::launch::LaunchText;
+use ptx_device::{FileLaunch, Kernel, KernelReport, LaunchError, Module, ModuleError, Progress};
 use ptx_simulation::names::kernels_are;
-use ptx_simulation::{KernelReport, Kernels};
 
 use super::error::SimulateError;
 use super::kernels::chosen;
@@ -40,29 +39,36 @@ pub(crate) fn recorded(path: &Path, kernel: Option<&str>, launch: Option<&Path>)
     }
     words.extend(["--".into(), path.into()]);
     let Options { simulate } = Options::try_parse_from(words).map_err(|error| {
-        let error = LaunchError(error.to_string());
-        SimulateError::Launch(error.into())
+        SimulateError::Launch(LaunchError::Shape { key: None, message: error.to_string(), help: None })
     })?;
     let source = read(path)?;
-    let unit = Unit::new(&source);
+    let module = module(&source)?;
     let file = simulate.launch_file()?;
     let wanted = kernel.or_else(|| file.as_ref().and_then(|it| it.file.kernel.as_deref()));
-    let name = kernel_of(&unit, source.name(), wanted)?;
-    let all = Kernels::new(&unit);
-    let kernel =
-        all.kernel(&name).ok_or_else(|| SimulateError::NoKernels { path: source.name().to_owned() })?;
-    let settings = simulate.options(&RuleSettings::default()).settings();
-    let Some(text) = &file else {
-        let report = kernel
-            .simulate_assumed(&simulate.shape(), &settings)
-            .map_err(|error| SimulateError::Launch(error.into()))?;
-        return Ok(Ran { source, report });
+    let name = kernel_of(&module.kernels(), source.name(), wanted)?;
+    let kernel = module.kernel(&name).map_err(|error| SimulateError::Launch(error.into()))?;
+    let options = simulate.options(&RuleSettings::default());
+    let progress = Progress::default();
+    let report = match &file {
+        None => kernel.assume(&simulate.config()?, &options, &progress),
+        Some(text) => launched(&kernel, text)?.run(&options, &progress).map(|run| run.report),
     };
-    let launch = kernel.fitting_launch(&text.file, &mut |name| text.data(name));
-    let launch = launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))?;
-    let report =
-        kernel.simulate_all(&launch, &settings).map_err(|error| SimulateError::Launch(error.into()))?;
-    Ok(Ran { source, report })
+    Ok(Ran { source, report: report.map_err(SimulateError::Launch)? })
+}
+
+/// The module of a text, which has to parse.
+pub(super) fn module(source: &Source) -> Result<Module, SimulateError> {
+    let path = source.name().to_owned();
+    Module::new(source).map_err(|error| match error {
+        ModuleError::Syntax { line, column, .. } => SimulateError::Broken { path, line, column },
+        error => SimulateError::NoModule(error),
+    })
+}
+
+/// The launch that a file says.
+pub(super) fn launched(kernel: &Kernel, text: &LaunchText) -> Result<FileLaunch, SimulateError> {
+    let launch = kernel.file_launch(&text.file, &mut |name| text.data(name));
+    launch.map_err(|misfit| SimulateError::File(text.misfit(misfit)))
 }
 
 /// A file with PTX, which has to parse.
@@ -72,22 +78,16 @@ pub(crate) fn read(path: &Path) -> miette::Result<Source> {
         refuse_sources(path)?;
     }
     let source = input.read(STDIN)?;
-    let unit = Unit::new(&source);
-    if let Some(error) = unit.syntax_errors.first() {
-        let at = source.position(error.span().start);
-        let path = source.name().to_owned();
-        return Err(SimulateError::Broken { path, line: at.line, column: at.column }.into());
-    }
+    module(&source)?;
     Ok(source)
 }
 
 /// The kernel that is named, or the only one.
-pub(crate) fn kernel_of(unit: &Unit, path: &str, name: Option<&str>) -> miette::Result<String> {
-    let all = ptx_simulation::kernels(unit);
+pub(crate) fn kernel_of(all: &[&str], path: &str, name: Option<&str>) -> miette::Result<String> {
     let path = path.to_owned();
     if name.is_none() && all.len() > 1 {
-        return Err(SimulateError::OneKernel { path, help: kernels_are(&all) }.into());
+        return Err(SimulateError::OneKernel { path, help: kernels_are(all) }.into());
     }
-    let mut chosen = chosen(&path, &all, name, false)?;
+    let mut chosen = chosen(&path, all, name, false)?;
     Ok(chosen.pop().ok_or(SimulateError::NoKernels { path })?)
 }

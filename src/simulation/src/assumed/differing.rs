@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::generator::Open;
 use super::hypothesis::Assumption;
 use super::judgement;
-use crate::launch::{LaunchError, LaunchFile};
+use crate::launch::{LaunchError, LaunchShape};
 use crate::machine::Extents;
 use crate::report::TriedLaunch;
 use crate::run::Run;
@@ -29,7 +29,7 @@ impl Kernel<'_> {
     /// Adds what such launches show to what is known of a kernel that seems to be sound.
     pub(super) fn try_unlike_numbers(
         &self,
-        (shape, is_open): (&LaunchFile, Open),
+        (shape, is_open): (&LaunchShape, Open),
         settings: &Settings,
         (leading, doubted): (&BTreeSet<u64>, &[judgement::Key]),
         report: &mut KernelReport,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hypothesis::{Assumption, FEW_PARTS, MANY_CLUSTERS, MOST_SETS};
 use super::judgement;
-use crate::launch::{Directives, Launch, LaunchError, LaunchFile, LaunchShape, MOST_SHARED, three};
+use crate::launch::{Directives, Launch, LaunchError, LaunchShape, MOST_SHARED};
 use crate::machine::{Contradiction, Extents};
 use crate::program::{self, Action};
 use crate::report::{Reason, TriedLaunch, verdict};
@@ -81,12 +81,12 @@ impl Kernel<'_> {
     ///
     /// # Errors
     /// When what `shape` says contradicts the kernel.
-    pub fn assumed_launches(&self, shape: &LaunchFile) -> Result<Vec<Launch>, LaunchError> {
+    pub fn assumed_launches(&self, shape: &LaunchShape) -> Result<Vec<Launch>, LaunchError> {
         (0..self.assumed_sets(shape)).map(|set| self.assumed_launch(shape, (set, 1))).collect()
     }
 
     /// How many sets of what is assumed are looked at.
-    fn assumed_sets(&self, shape: &LaunchFile) -> usize {
+    fn assumed_sets(&self, shape: &LaunchShape) -> usize {
         let function = &self.unit.module.functions[self.function as usize];
         let has_numbers =
             self.program.parameters.iter().any(|parameter| parameter.is_array || parameter.bytes < 8);
@@ -96,18 +96,12 @@ impl Kernel<'_> {
 
     pub(super) fn assumed_launch(
         &self,
-        shape: &LaunchFile,
+        shape: &LaunchShape,
         set: (usize, u64),
     ) -> Result<Launch, LaunchError> {
         let function = &self.unit.module.functions[self.function as usize];
         let dynamic = self.assumed_dynamic();
-        let shape = LaunchShape {
-            grid: three(shape.grid.as_deref(), "grid")?,
-            block: three(shape.block.as_deref(), "block")?,
-            cluster: three(shape.cluster.as_deref(), "cluster")?,
-            ..LaunchShape::default()
-        };
-        let launch = Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set, &shape);
+        let launch = Launch::assumed(self.unit, function, &self.program.parameters, dynamic, set, shape);
         let launch = launch.checked()?;
         let said = Directives::of(self.unit, function);
         said.refuse(launch.block, launch.cluster).map_err(|misfit| misfit.error)?;
@@ -126,7 +120,7 @@ impl Kernel<'_> {
     /// When its directives name no launch that exists.
     pub fn simulate_assumed(
         &self,
-        shape: &LaunchFile,
+        shape: &LaunchShape,
         settings: &Settings,
     ) -> Result<KernelReport, LaunchError> {
         let chosen = self.assumed_cluster(shape, settings);
@@ -244,7 +238,7 @@ impl Kernel<'_> {
 
     /// The shape with a cluster, where neither it nor the kernel says one: the smallest in which all
     /// CTAs exist that the kernel addresses, of several one under which nothing is wrong.
-    fn assumed_cluster(&self, shape: &LaunchFile, settings: &Settings) -> LaunchFile {
+    fn assumed_cluster(&self, shape: &LaunchShape, settings: &Settings) -> LaunchShape {
         const CLUSTERS: [[u32; 3]; 10] = [
             [1, 1, 1],
             [2, 1, 1],
@@ -259,16 +253,16 @@ impl Kernel<'_> {
         ];
         let function = &self.unit.module.functions[self.function as usize];
         if shape.cluster.is_some() || Directives::of(self.unit, function).cluster.is_some() {
-            return shape.clone();
+            return *shape;
         }
         let mut needed = if self.program.is_for_pairs() { 2 } else { 1 };
-        let mut best: Option<LaunchFile> = None;
+        let mut best: Option<LaunchShape> = None;
         for cluster in CLUSTERS {
             let size: u32 = cluster.iter().product();
             if size < needed || best.is_some() && size > needed.next_power_of_two() {
                 continue;
             }
-            let chosen = LaunchFile { cluster: Some(cluster.to_vec()), ..shape.clone() };
+            let chosen = LaunchShape { cluster: Some(cluster), ..*shape };
             let unrecorded = Settings { records: false, ..*settings };
             let is_open = Open { grid: shape.grid.is_none(), cluster: true };
             let attempts = &mut Attempts::default();
@@ -282,7 +276,7 @@ impl Kernel<'_> {
             }
             best.get_or_insert(chosen);
         }
-        best.unwrap_or_else(|| shape.clone())
+        best.unwrap_or(*shape)
     }
 
     /// A run under a set of what is assumed: with a grid of one cluster; where that has more to do than is
@@ -291,7 +285,7 @@ impl Kernel<'_> {
     /// numbers. `first` says where an earlier set ended, which is not tried again, and is told the same of this one.
     fn run_assumed(
         &self,
-        shape: &LaunchFile,
+        shape: &LaunchShape,
         is_open: Open,
         settings: &Settings,
         set: usize,

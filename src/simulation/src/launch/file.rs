@@ -4,7 +4,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::Number;
+use super::{LaunchError, LaunchShape, Number, three};
 use crate::tensor_map::{Fill, Interleave, Swizzle};
 
 /// A launch as a file says it. All is optional that the module says, too.
@@ -37,6 +37,22 @@ pub struct LaunchFile {
     /// The arguments.
     #[serde(default, rename = "arg")]
     pub arguments: Vec<ArgumentFile>,
+}
+
+impl LaunchFile {
+    /// How large the launch is, as far as the file says it.
+    ///
+    /// # Errors
+    /// When that is no size.
+    pub fn shape(&self) -> Result<LaunchShape, LaunchError> {
+        Ok(LaunchShape {
+            grid: three(self.grid.as_deref(), "grid")?,
+            block: three(self.block.as_deref(), "block")?,
+            cluster: three(self.cluster.as_deref(), "cluster")?,
+            dynamic_smem: self.dynamic_smem,
+            cooperative: self.cooperative,
+        })
+    }
 }
 
 /// What a launch file says of assumptions.

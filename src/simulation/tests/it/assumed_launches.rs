@@ -2,7 +2,7 @@
 //! were made up, and what no launch contradicts must be found.
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::launch::LaunchShape;
 use ptx_simulation::{Kernel, KernelReport, Reason, Settings, Verdict};
 
 fn simulate(text: &str) -> KernelReport {
@@ -11,7 +11,7 @@ fn simulate(text: &str) -> KernelReport {
     assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
     let settings = Settings { budget: 1_000_000, ..Settings::default() };
-    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+    kernel.simulate_assumed(&LaunchShape::default(), &settings).unwrap()
 }
 
 /// A module with one kernel of a CTA of so many threads.

@@ -12,7 +12,7 @@ mod program;
 use std::collections::BTreeMap;
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::launch::LaunchShape;
 use ptx_simulation::{Kernel, Schedule, Settings, Verdict};
 
 use exhaustive::Truth;
@@ -49,7 +49,7 @@ fn run(text: &str, schedule: Schedule) -> Found {
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
     let settings = Settings { schedule, budget: 200_000, strict: true, ..Settings::default() };
-    let report = kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap();
+    let report = kernel.simulate_assumed(&LaunchShape::default(), &settings).unwrap();
     assert_ne!(report.verdict, Verdict::Incomplete, "{:?}\n{text}", report.reasons);
     let has =
         |codes: &[&str]| report.diagnostics.iter().any(|finding| codes.contains(&finding.code.as_str()));

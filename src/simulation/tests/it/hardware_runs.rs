@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::LaunchFile;
+use ptx_simulation::launch::LaunchShape;
 use ptx_simulation::{Kernel, Settings, Verdict};
 
 use crate::root;
@@ -18,7 +18,7 @@ fn run(text: &str) -> Option<String> {
     let unit = Unit::new(&source);
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
-    let report = kernel.simulate_assumed(&LaunchFile::default(), &Settings::default()).unwrap();
+    let report = kernel.simulate_assumed(&LaunchShape::default(), &Settings::default()).unwrap();
     let place = |span: Option<ptx_check::source::Span>| span.map_or("", |span| source.slice(span));
     let reasons = report.reasons.iter().map(|reason| format!("{} `{}`", reason.text, place(reason.span)));
     let findings = report.diagnostics.iter().map(|finding| finding.message.clone());

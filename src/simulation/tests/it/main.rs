@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ptx_check::diagnostic::Code;
 use ptx_check::{Source, Unit};
 use ptx_simulation::array::{Dtype, Form, OutFile};
-use ptx_simulation::launch::{Argument, Launch, LaunchFile};
+use ptx_simulation::launch::{Argument, Launch, LaunchShape};
 use ptx_simulation::memory::Memory;
 use ptx_simulation::{Kernel, KernelReport, Output, Schedule, Settings};
 
@@ -40,7 +40,7 @@ fn simulate(text: &str, schedule: Schedule) -> KernelReport {
     assert!(unit.syntax_errors.is_empty(), "{:?}", unit.syntax_errors);
     let kernel = Kernel::new(&unit, "k").unwrap();
     let settings = Settings { schedule, budget: 100_000, ..Settings::default() };
-    kernel.simulate_assumed(&LaunchFile::default(), &settings).unwrap()
+    kernel.simulate_assumed(&LaunchShape::default(), &settings).unwrap()
 }
 
 /// What a run of the kernel `k` leaves in the buffer of its first argument. One cluster of one CTA runs, and has no

@@ -28,7 +28,7 @@ impl Run {
         let kernel = Kernel::new(&unit, file.kernel.as_deref().unwrap_or(first)).ok_or("no kernel")?;
         let settings = Settings { budget: u64::MAX, ..Settings::default() };
         if self.launch.is_empty() {
-            return Ok(kernel.simulate_assumed(&file, &settings)?);
+            return Ok(kernel.simulate_assumed(&file.shape()?, &settings)?);
         }
         let launch = kernel.launch(&file, &mut |name| Err(LaunchError(name.to_owned())))?;
         Ok(if all { kernel.simulate_all(&launch, &settings) } else { kernel.simulate(&launch, &settings) }?)

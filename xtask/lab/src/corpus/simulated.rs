@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ptx_check::{Source, Unit};
-use ptx_simulation::launch::{LaunchError, LaunchFile};
+use ptx_simulation::launch::{LaunchError, LaunchFile, LaunchShape};
 use ptx_simulation::{Kernel, KernelReport, Schedule, Settings, Verdict, kernels};
 use rayon::prelude::*;
 
@@ -112,7 +112,7 @@ fn module(path: &Path, settings: &Settings) -> Result<Vec<Ran>> {
         let start = Instant::now();
         let report = match &launch {
             Some(launch) => under(&lowered, launch, settings)?,
-            None => lowered.simulate_assumed(&LaunchFile::default(), settings).map_err(text)?,
+            None => lowered.simulate_assumed(&LaunchShape::default(), settings).map_err(text)?,
         };
         let line = |span: Option<ptx_check::source::Span>| {
             span.map_or(0, |span| source.position(span.start).line as usize)
