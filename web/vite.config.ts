@@ -25,12 +25,21 @@ function ruleExamples(): Map<string, string> {
   const rules = join(root, "fixtures/rules");
   for (const code of readdirSync(rules)) {
     const folder = join(rules, code);
-    add(code, folder, readdirSync(folder).filter((name) => name.startsWith("invalid")));
+    add(
+      code,
+      folder,
+      readdirSync(folder).filter((name) => name.startsWith("invalid")),
+    );
   }
   const findings = join(root, "fixtures/simulation/findings");
   const files = readdirSync(findings);
   for (const code of new Set(files.map((name) => name.slice(0, 6)))) {
-    add(code, findings, files.filter((name) => name.startsWith(code)), "run");
+    add(
+      code,
+      findings,
+      files.filter((name) => name.startsWith(code)),
+      "run",
+    );
   }
   return examples;
 }

@@ -137,10 +137,8 @@ const calls: Record<string, (...words: any[]) => unknown> = {
   tensorMemory: (kernel: string) => parsed()?.tensor_memory(kernel) ?? null,
   barriers: (kernel: string) => parsed()?.barriers(kernel) ?? null,
   descriptors: (line: number, character: number) => JSON.parse(parsed()?.descriptors(line, character) ?? "[]"),
-  decode: (descriptor: string, word: string, context: string) =>
-    JSON.parse(core.decode(descriptor, word, context)),
-  encode: (descriptor: string, matrix: boolean, fields: string) =>
-    JSON.parse(core.encode(descriptor, matrix, fields)),
+  decode: (descriptor: string, word: string, context: string) => JSON.parse(core.decode(descriptor, word, context)),
+  encode: (descriptor: string, matrix: boolean, fields: string) => JSON.parse(core.encode(descriptor, matrix, fields)),
   draw: (what: string, words: string) => JSON.parse(core.draw(what, words)),
   explain: (rule: string) => core.explain(rule) ?? null,
   vocabulary: () => JSON.parse(core.vocabulary()),

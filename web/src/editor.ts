@@ -2,14 +2,32 @@
 
 import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
-import { formatKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPClient, renameKeymap, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
+import {
+  formatKeymap,
+  hoverTooltips,
+  jumpToDefinitionKeymap,
+  LSPClient,
+  renameKeymap,
+  serverCompletion,
+  signatureHelp,
+} from "@codemirror/lsp-client";
 import { type Diagnostic as Mark, lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
-import { type ChangeSet, Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView, keymap, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import {
+  type ChangeSet,
+  Compartment,
+  EditorState,
+  type Extension,
+  type StateEffect,
+  type Text,
+} from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
 import { basicSetup } from "codemirror";
 import DOMPurify from "dompurify";
 
+import { setLines, shownLines } from "./lines.ts";
 import type { CodeAction, Diagnostic, Position, Range } from "./messages.ts";
+import { offset } from "./positions.ts";
+import { semanticTokens } from "./tokens.ts";
 import type { Checker } from "./workers.ts";
 
 /** What a text can be. The end of its name tells the checker. */
@@ -38,96 +56,6 @@ export interface Listeners {
 
 const SEVERITIES = { 1: "error", 2: "warning", 3: "info", 4: "hint" } as const;
 
-/** A place of the protocol in a text, which may have become shorter since. */
-export function offset(doc: Text, { line, character }: Position): number {
-  if (line >= doc.lines) return doc.length;
-  const { from, to } = doc.line(line + 1);
-  return Math.min(from + character, to);
-}
-
-const setLines = StateEffect.define<number[]>();
-
-/** Lines that something else on the page is about. */
-const shownLines = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update(lines, transaction) {
-    lines = lines.map(transaction.changes);
-    for (const effect of transaction.effects) {
-      if (!effect.is(setLines)) continue;
-      const { doc } = transaction.state;
-      const builder = new RangeSetBuilder<Decoration>();
-      for (const line of [...new Set(effect.value)].sort((one, other) => one - other)) {
-        if (line < 1 || line > doc.lines) continue;
-        const { from } = doc.line(line);
-        builder.add(from, from, Decoration.line({ class: "cm-shown" }));
-      }
-      lines = builder.finish();
-    }
-    return lines;
-  },
-  provide: (field) => EditorView.decorations.from(field),
-});
-
-/** Colours words as the server says what they are, those in view. */
-function semanticTokens(client: LSPClient, uri: () => string) {
-  return ViewPlugin.fromClass(
-    class {
-      decorations: DecorationSet = Decoration.none;
-      private asked = 0;
-      private due: ReturnType<typeof setTimeout> | undefined;
-
-      constructor(private readonly view: EditorView) {
-        this.askSoon(0);
-      }
-
-      update(update: ViewUpdate): void {
-        if (update.docChanged) this.decorations = this.decorations.map(update.changes);
-        if (update.docChanged || update.viewportChanged) this.askSoon(30);
-      }
-
-      destroy(): void {
-        clearTimeout(this.due);
-        this.asked += 1;
-      }
-
-      private askSoon(milliseconds: number): void {
-        clearTimeout(this.due);
-        this.due = setTimeout(() => void this.ask(), milliseconds);
-      }
-
-      private async ask(): Promise<void> {
-        const asked = (this.asked += 1);
-        await client.initializing;
-        const { doc } = this.view.state;
-        client.sync();
-        const { from, to } = this.view.viewport;
-        const [first, last] = [doc.lineAt(from).number - 1, doc.lineAt(to).number];
-        const range: Range = { start: { line: first, character: 0 }, end: { line: last, character: 0 } };
-        type Tokens = { data: number[] } | null;
-        const params = { textDocument: { uri: uri() }, range };
-        const tokens = await client
-          .request<typeof params, Tokens>("textDocument/semanticTokens/range", params)
-          .catch(() => null);
-        if (asked !== this.asked || doc !== this.view.state.doc || !tokens) return;
-        const legend = client.serverCapabilities?.semanticTokensProvider?.legend.tokenTypes ?? [];
-        const builder = new RangeSetBuilder<Decoration>();
-        let [line, character] = [0, 0];
-        for (let at = 0; at + 4 < tokens.data.length; at += 5) {
-          const [lines, characters, length, type] = tokens.data.slice(at, at + 4) as [number, number, number, number];
-          line += lines;
-          character = lines > 0 ? characters : character + characters;
-          const start = offset(doc, { line, character });
-          const end = Math.min(start + length, doc.length);
-          if (start < end) builder.add(start, end, Decoration.mark({ class: `cm-t-${legend[type] ?? "other"}` }));
-        }
-        this.decorations = builder.finish();
-        this.view.dispatch({});
-      }
-    },
-    { decorations: (plugin) => plugin.decorations },
-  );
-}
-
 const hostLanguages: Record<Language, () => Extension> = {
   ptx: () => [],
   cuda: cpp,
@@ -151,11 +79,20 @@ export class Editor {
   private isTyped = false;
   private syncing: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(parent: HTMLElement, private readonly checker: Checker, private readonly listeners: Listeners) {
+  constructor(
+    parent: HTMLElement,
+    private readonly checker: Checker,
+    private readonly listeners: Listeners,
+  ) {
     this.client = new LSPClient({
       timeout: 20_000,
       sanitizeHTML: (html) => DOMPurify.sanitize(html),
-      extensions: [hoverTooltips(), serverCompletion(), signatureHelp(), keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap])],
+      extensions: [
+        hoverTooltips(),
+        serverCompletion(),
+        signatureHelp(),
+        keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap]),
+      ],
       notificationHandlers: {
         "textDocument/publishDiagnostics": (_, params) => {
           if (params.uri === this.uri) this.show(params.diagnostics);
@@ -176,31 +113,31 @@ export class Editor {
   private state(doc: string): EditorState {
     const { listeners } = this;
     return EditorState.create({
-        doc,
-        extensions: [
-          basicSetup,
-          keymap.of([{ key: "F8", run: nextDiagnostic }]),
-          lintGutter(),
-          shownLines,
-          EditorView.contentAttributes.of({ "aria-label": "Text to check", tabindex: "0" }),
-          EditorView.updateListener.of((update) => {
-            if (!update.docChanged) return;
-            this.isChecked = false;
-            this.isTyped = true;
-            listeners.changed(update.changes);
-            // What the client sends by itself waits for half a second.
-            clearTimeout(this.syncing);
-            this.syncing = setTimeout(() => this.sync(), 20);
-          }),
-          EditorView.domEventHandlers({
-            click: (event, view) => {
-              const at = view.posAtCoords({ x: event.clientX, y: event.clientY });
-              if (at !== null) listeners.clicked(this.position(at));
-            },
-          }),
-          this.server.of([]),
-        ],
-      });
+      doc,
+      extensions: [
+        basicSetup,
+        keymap.of([{ key: "F8", run: nextDiagnostic }]),
+        lintGutter(),
+        shownLines,
+        EditorView.contentAttributes.of({ "aria-label": "Text to check", tabindex: "0" }),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          this.isChecked = false;
+          this.isTyped = true;
+          listeners.changed(update.changes);
+          // What the client sends by itself waits for half a second.
+          clearTimeout(this.syncing);
+          this.syncing = setTimeout(() => this.sync(), 20);
+        }),
+        EditorView.domEventHandlers({
+          click: (event, view) => {
+            const at = view.posAtCoords({ x: event.clientX, y: event.clientY });
+            if (at !== null) listeners.clicked(this.position(at));
+          },
+        }),
+        this.server.of([]),
+      ],
+    });
   }
 
   /** The address of the text: another one for each that is opened. */
@@ -342,9 +279,7 @@ export class Editor {
     this.client.sync();
     const params = { textDocument: { uri: this.uri }, options: { tabSize: 4, insertSpaces: true } };
     type Edits = { range: Range; newText: string }[] | null;
-    const edits = await this.client
-      .request<typeof params, Edits>("textDocument/formatting", params)
-      .catch(() => null);
+    const edits = await this.client.request<typeof params, Edits>("textDocument/formatting", params).catch(() => null);
     if (!edits) return false;
     this.apply({ title: "", edit: { changes: { [this.uri]: edits } } }, doc);
     return true;

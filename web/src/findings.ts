@@ -17,7 +17,11 @@ export class Findings {
   private found: Diagnostic[] = [];
   private readonly summary = h("p", { class: "summary", role: "status" });
   private readonly list = h("ol", { class: "findings" });
-  private readonly fixAll = h("button", { type: "button", onclick: () => void this.editor.fixAll() }, "Apply safe fixes");
+  private readonly fixAll = h(
+    "button",
+    { type: "button", onclick: () => void this.editor.fixAll() },
+    "Apply safe fixes",
+  );
   private readonly explanation = h("section", { class: "explanation", hidden: true, "aria-label": "Explanation" });
 
   constructor(
@@ -118,7 +122,13 @@ export class Findings {
       this.explanation.hidden = true;
     };
     this.explanation.replaceChildren(
-      h("div", { class: "bar" }, h("h3", {}, code), h("a", { href: `https://ptx-tc.github.io/rules/${code}` }, "page"), h("button", { type: "button", onclick: close }, "Close")),
+      h(
+        "div",
+        { class: "bar" },
+        h("h3", {}, code),
+        h("a", { href: `https://ptx-tc.github.io/rules/${code}` }, "page"),
+        h("button", { type: "button", onclick: close }, "Close"),
+      ),
       body,
     );
     this.explanation.hidden = false;

@@ -27,7 +27,10 @@ function say(text: string, isFinal = false): void {
 
 const checker = new Checker((why, how) => {
   if (how === "unloaded") {
-    say(`The checker could not be loaded (${why}). The page needs WebAssembly. Load it again, or use the command line.`, true);
+    say(
+      `The checker could not be loaded (${why}). The page needs WebAssembly. Load it again, or use the command line.`,
+      true,
+    );
   } else if (how === "dead") {
     say(`The checker failed again and again (${why}). Please report it, with the text, and load the page again.`, true);
   } else {
@@ -45,10 +48,24 @@ const runner = new Runner(checker.module);
 const tabs = byId("tabs");
 const panels = Object.fromEntries(
   Object.entries(PANES).map(([pane, title]) => {
-    const panel = h("div", { id: `pane-${pane}`, role: "tabpanel", "aria-labelledby": `tab-${pane}`, hidden: true, class: "panel" });
+    const panel = h("div", {
+      id: `pane-${pane}`,
+      role: "tabpanel",
+      "aria-labelledby": `tab-${pane}`,
+      hidden: true,
+      class: "panel",
+    });
     const tab = h(
       "button",
-      { type: "button", role: "tab", id: `tab-${pane}`, "aria-controls": panel.id, "aria-selected": "false", tabindex: -1, onclick: () => select(pane as Pane) },
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${pane}`,
+        "aria-controls": panel.id,
+        "aria-selected": "false",
+        tabindex: -1,
+        onclick: () => select(pane as Pane),
+      },
       title,
     );
     tabs.append(tab);
@@ -75,7 +92,8 @@ const editor = new Editor(byId("editor"), checker, {
   },
   found: (diagnostics: Diagnostic[]) => {
     findings.show(diagnostics);
-    panels.findings.tab.textContent = diagnostics.length > 0 ? `${PANES.findings} (${diagnostics.length})` : PANES.findings;
+    panels.findings.tab.textContent =
+      diagnostics.length > 0 ? `${PANES.findings} (${diagnostics.length})` : PANES.findings;
   },
   checked,
   tooLong,
@@ -120,7 +138,9 @@ let isTooLong = false;
 function tooLong(): void {
   isTooLong = true;
   const most = `${LONGEST / 2 ** 20} MB`;
-  say(`This text is longer than the ${most} that the page checks. \`ptx-tc check\` on the command line has no such limit.`);
+  say(
+    `This text is longer than the ${most} that the page checks. \`ptx-tc check\` on the command line has no such limit.`,
+  );
   status.textContent = "Not checked.";
 }
 
@@ -146,7 +166,11 @@ const theme = byId<HTMLSelectElement>("theme");
 example.append(
   h("option", { value: "" }, "choose"),
   ...Object.entries(EXAMPLES).map(([name, { title }]) => h("option", { value: name }, title)),
-  h("optgroup", { label: "Rules" }, ...FAMILIES.map(([code, title]) => h("option", { value: code }, `${code} ${title}`))),
+  h(
+    "optgroup",
+    { label: "Rules" },
+    ...FAMILIES.map(([code, title]) => h("option", { value: code }, `${code} ${title}`)),
+  ),
 );
 language.append(...Object.entries(LANGUAGES).map(([name, { title }]) => h("option", { value: name }, title)));
 
@@ -159,7 +183,9 @@ function openShared({ text, language: written, pane, kernel, launch, targets, ru
   target.value = named = targets ?? "";
   rules = extra ?? "";
   // What cannot be configured is as it was.
-  checker.ask.configure(targets ?? "", rules).catch((error: Error) => say(`${error.message}: the link says so, and it is ignored.`));
+  checker.ask
+    .configure(targets ?? "", rules)
+    .catch((error: Error) => say(`${error.message}: the link says so, and it is ignored.`));
   language.value = written;
   editor.open(text, written);
   findings.reset();
@@ -273,7 +299,10 @@ async function start(): Promise<void> {
   }
   const { targets } = await checker.ask.vocabulary();
   const chosen = target.value || named;
-  target.append(h("option", { value: "" }, "of the text"), ...targets.map((name) => h("option", { value: name }, name)));
+  target.append(
+    h("option", { value: "" }, "of the text"),
+    ...targets.map((name) => h("option", { value: name }, name)),
+  );
   target.value = targets.includes(chosen) ? chosen : "";
 }
 

@@ -29,7 +29,13 @@ export class MemoryMap {
     const kernel = this.kernel.value;
     if (!kernel) {
       this.pictures.replaceChildren(
-        h("p", {}, "There is no kernel to draw: an ", h("code", {}, ".entry"), " in PTX has Tensor Memory. From CUDA or Python, paste the PTX that they compile to."),
+        h(
+          "p",
+          {},
+          "There is no kernel to draw: an ",
+          h("code", {}, ".entry"),
+          " in PTX has Tensor Memory. From CUDA or Python, paste the PTX that they compile to.",
+        ),
       );
       return;
     }

@@ -153,9 +153,7 @@ export interface RunnerCalls {
 
 /** What a worker is sent. */
 export type ToWorker =
-  | { module: WebAssembly.Module }
-  | { protocol: string }
-  | { id: number; call: string; words: unknown[] };
+  { module: WebAssembly.Module } | { protocol: string } | { id: number; call: string; words: unknown[] };
 
 /** What it says. */
 export type FromWorker =

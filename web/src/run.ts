@@ -2,9 +2,10 @@
 
 import { type ChangeDesc, ChangeSet, Text } from "@codemirror/state";
 
-import { type Editor, offset } from "./editor.ts";
+import type { Editor } from "./editor.ts";
 import { h, picture, prose } from "./elements.ts";
 import type { Ran, Range, RunFinding, Span, Timeline, TimelineTrack } from "./messages.ts";
+import { offset } from "./positions.ts";
 import { type Checker, Refusal, type Runner } from "./workers.ts";
 
 const VERDICTS = { clean: "Clean", findings: "Findings", incomplete: "Incomplete" } as const;
@@ -38,8 +39,18 @@ function doing(track: TimelineTrack, step: number, end: number): { text: string;
 
 export class RunPane {
   private readonly kernel = h("select", { id: "run-kernel", onchange: () => this.choose(this.kernel.value) });
-  private readonly launch = h("textarea", { id: "launch", rows: 8, spellcheck: "false", oninput: () => this.launches.set(this.chosen, this.launch.value), placeholder: "Empty: several launches are assumed and compared." });
-  private readonly budget = h("select", { id: "budget" }, ...BUDGETS.map((it) => h("option", { value: it }, it.toLocaleString("en"))));
+  private readonly launch = h("textarea", {
+    id: "launch",
+    rows: 8,
+    spellcheck: "false",
+    oninput: () => this.launches.set(this.chosen, this.launch.value),
+    placeholder: "Empty: several launches are assumed and compared.",
+  });
+  private readonly budget = h(
+    "select",
+    { id: "budget" },
+    ...BUDGETS.map((it) => h("option", { value: it }, it.toLocaleString("en"))),
+  );
   private readonly schedule = h(
     "select",
     { id: "schedule" },
@@ -49,7 +60,11 @@ export class RunPane {
   );
   private readonly specials = h("input", { id: "specials", type: "checkbox" });
   private readonly start = h("button", { type: "button", class: "primary", onclick: () => void this.run() }, "Run");
-  private readonly stop = h("button", { type: "button", onclick: () => this.runner.stop("The run was stopped.") }, "Stop");
+  private readonly stop = h(
+    "button",
+    { type: "button", onclick: () => this.runner.stop("The run was stopped.") },
+    "Stop",
+  );
   /** The kernel that is wanted, and those of the text. */
   private chosen = "";
   private kernels: string[] = [];
@@ -60,7 +75,11 @@ export class RunPane {
   /** Changes of the text since the run that is shown. */
   private changes: ChangeDesc | undefined;
   private readonly outdated = h("p", { class: "remark", hidden: true }, "The text has changed since this run.");
-  private readonly template = h("button", { type: "button", onclick: () => void this.writeTemplate() }, "Launch to fill in");
+  private readonly template = h(
+    "button",
+    { type: "button", onclick: () => void this.writeTemplate() },
+    "Launch to fill in",
+  );
   private readonly status = h("p", { class: "summary", role: "status" });
   private readonly result = h("div");
   private launches = new Map<string, string>();
@@ -139,7 +158,8 @@ export class RunPane {
     this.hasKernels = kernels.length > 0;
     this.enable();
     if (kernels.length === 0) {
-      const why = "There is no kernel to run: PTX with an `.entry` is what runs. Compile CUDA by `nvcc -ptx`; Triton has `kernel.asm[\"ptx\"]`.";
+      const why =
+        'There is no kernel to run: PTX with an `.entry` is what runs. Compile CUDA by `nvcc -ptx`; Triton has `kernel.asm["ptx"]`.';
       this.status.replaceChildren(prose(why));
     } else if (this.status.textContent?.startsWith("There is no kernel")) {
       this.status.replaceChildren();
@@ -234,19 +254,36 @@ export class RunPane {
       ` ${kernel.name}: ${statistics.warp_instructions.toLocaleString("en")} warp instructions in ${statistics.clusters} cluster${statistics.clusters === 1 ? "" : "s"}, ${seconds.toFixed(1)} s.`,
     );
     const link = (span: Span) =>
-      h("button", { type: "button", class: "link", onclick: () => this.reveal(doc, range(text, span)) }, `line ${span.line}`);
+      h(
+        "button",
+        { type: "button", class: "link", onclick: () => this.reveal(doc, range(text, span)) },
+        `line ${span.line}`,
+      );
     const findings = kernel.diagnostics.map((it) => this.finding(it, link));
     const reasons = kernel.reasons.map((it) =>
-      h("li", {}, prose(it.message), it.span ? " (" : "", it.span ? link(it.span) : "", it.span ? ")" : "", it.help ? h("p", { class: "remark" }, prose(it.help)) : null),
+      h(
+        "li",
+        {},
+        prose(it.message),
+        it.span ? " (" : "",
+        it.span ? link(it.span) : "",
+        it.span ? ")" : "",
+        it.help ? h("p", { class: "remark" }, prose(it.help)) : null,
+      ),
     );
-    const details = (title: string, ...children: (Node | null)[]) => h("details", {}, h("summary", {}, title), ...children);
+    const details = (title: string, ...children: (Node | null)[]) =>
+      h("details", {}, h("summary", {}, title), ...children);
     this.result.replaceChildren(
       ...(findings.length > 0 ? [h("ol", { class: "findings" }, ...findings)] : []),
       ...(reasons.length > 0 ? [h("h3", {}, "Not judged further"), h("ul", { class: "reasons" }, ...reasons)] : []),
       ...(ran.timeline && ran.timeline_svg ? this.timeline(ran.timeline, ran.timeline_svg, doc) : []),
-      ...(ran.tensor_memory_svg ? [details("Tensor Memory in the run", picture(ran.tensor_memory_svg, "Tensor Memory in the run"))] : []),
+      ...(ran.tensor_memory_svg
+        ? [details("Tensor Memory in the run", picture(ran.tensor_memory_svg, "Tensor Memory in the run"))]
+        : []),
       ...(ran.barriers_svg ? [details("Barriers in the run", picture(ran.barriers_svg, "Barriers in the run"))] : []),
-      ...(kernel.printed?.length ? [details("Printed", h("pre", { tabindex: 0 }, kernel.printed.map((it) => it.text).join("")))] : []),
+      ...(kernel.printed?.length
+        ? [details("Printed", h("pre", { tabindex: 0 }, kernel.printed.map((it) => it.text).join("")))]
+        : []),
       ...(kernel.assumed.length > 0
         ? [details("Assumed", h("ul", {}, ...kernel.assumed.map((it) => h("li", {}, prose(it)))))]
         : []),
@@ -283,7 +320,12 @@ export class RunPane {
         link(it.span),
       ),
       h("p", {}, prose(it.message)),
-      it.labels.length > 0 && h("ul", { class: "related" }, ...it.labels.map(({ span, message }) => h("li", {}, link(span), ": ", prose(message)))),
+      it.labels.length > 0 &&
+        h(
+          "ul",
+          { class: "related" },
+          ...it.labels.map(({ span, message }) => h("li", {}, link(span), ": ", prose(message))),
+        ),
       it.note ? h("p", { class: "remark" }, prose(`note: ${it.note}`)) : null,
       it.help ? h("p", { class: "remark" }, prose(`help: ${it.help}`)) : null,
     );
@@ -310,7 +352,11 @@ export class RunPane {
     const reveal = (line: number | undefined) =>
       line === undefined
         ? ""
-        : h("button", { type: "button", class: "link", onclick: () => this.editor.mark([now(line)], true) }, `line ${line}`);
+        : h(
+            "button",
+            { type: "button", class: "link", onclick: () => this.editor.mark([now(line)], true) },
+            `line ${line}`,
+          );
     const show = (at: number, follow: boolean) => {
       const step = steps[at] ?? 0;
       output.textContent = `step ${step} of ${timeline.end}`;
@@ -320,7 +366,10 @@ export class RunPane {
           h("tr", {}, h("th", { scope: "row" }, who(track)), h("td", {}, prose(text)), h("td", {}, reveal(line))),
         ),
       );
-      this.editor.mark(all.flatMap(({ line }) => (line === undefined ? [] : [now(line)])), follow);
+      this.editor.mark(
+        all.flatMap(({ line }) => (line === undefined ? [] : [now(line)])),
+        follow,
+      );
     };
     const slider = h("input", {
       id: "step",
@@ -354,7 +403,11 @@ export class RunPane {
             h("ul", { class: "stands" }, ...stuck.map((track) => h("li", {}, `${who(track)} `, prose(track.stands!)))),
           ]
         : []),
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each does at the step" }, h("table", { class: "steps" }, h("thead", {}, h("tr", {}, ...heads)), rows)),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each does at the step" },
+        h("table", { class: "steps" }, h("thead", {}, h("tr", {}, ...heads)), rows),
+      ),
     ];
   }
 }

@@ -73,16 +73,30 @@ export class Workbench {
   private descriptor: DescriptorName = "idesc";
   private inputs = new Map<string, HTMLInputElement | HTMLSelectElement>();
   private asked = 0;
-  private readonly choice = h("select", { id: "descriptor", onchange: () => this.choose(this.choice.value as DescriptorName) });
+  private readonly choice = h("select", {
+    id: "descriptor",
+    onchange: () => this.choose(this.choice.value as DescriptorName),
+  });
   private readonly facts = h("div", { class: "facts" });
-  private readonly word = h("input", { id: "word", spellcheck: "false", autocomplete: "off", oninput: () => void this.decode() });
+  private readonly word = h("input", {
+    id: "word",
+    spellcheck: "false",
+    autocomplete: "off",
+    oninput: () => void this.decode(),
+  });
   private readonly origin = h("p", { class: "hint" });
   private readonly refusal = h("p", { class: "refusal", role: "alert" });
   private readonly verdict = h("div", { role: "status" });
   private readonly fields = h("table", { class: "fields" });
   private readonly drawing = h("div");
   private readonly command = h("code", { class: "command" });
-  private readonly words = h("input", { id: "picture-words", list: "picture-examples", spellcheck: "false", autocomplete: "off", onchange: () => void this.drawWords() });
+  private readonly words = h("input", {
+    id: "picture-words",
+    list: "picture-examples",
+    spellcheck: "false",
+    autocomplete: "off",
+    onchange: () => void this.drawWords(),
+  });
   private readonly wordsRefusal = h("p", { class: "refusal", role: "alert" });
   private readonly wordsDrawing = h("div");
 
@@ -94,8 +108,19 @@ export class Workbench {
     this.choice.append(...names.map(([name, { title }]) => h("option", { value: name }, title)));
     this.words.value = EXAMPLES[0]!;
     root.append(
-      h("p", { class: "hint" }, "Click on a multiply or copy in the text to open its descriptors here. Change the word or a field."),
-      h("div", { class: "bar" }, h("label", { for: "descriptor" }, "Descriptor"), this.choice, h("label", { for: "word" }, "Word"), this.word),
+      h(
+        "p",
+        { class: "hint" },
+        "Click on a multiply or copy in the text to open its descriptors here. Change the word or a field.",
+      ),
+      h(
+        "div",
+        { class: "bar" },
+        h("label", { for: "descriptor" }, "Descriptor"),
+        this.choice,
+        h("label", { for: "word" }, "Word"),
+        this.word,
+      ),
       this.facts,
       this.origin,
       this.refusal,
@@ -153,7 +178,11 @@ export class Workbench {
     this.word.value = (found?.value ?? start.word).replaceAll("?", "0");
     this.origin.replaceChildren();
     if (found) {
-      const digits = found.is_known ? "" : /^0x\?+$/.test(found.value) ? ": its value is not known here, and these are zeros" : `: only ${found.value} is known of it, and unknown digits count as zeros`;
+      const digits = found.is_known
+        ? ""
+        : /^0x\?+$/.test(found.value)
+          ? ": its value is not known here, and these are zeros"
+          : `: only ${found.value} is known of it, and unknown digits count as zeros`;
       this.origin.replaceChildren(prose(`\`${found.name}\` in line ${found.start[0] + 1}${digits}.`));
     }
     void this.decode();
@@ -230,7 +259,11 @@ export class Workbench {
     if (focused?.startsWith("field-")) document.getElementById(focused)?.focus();
   }
 
-  private input(decoded: Decoded, field: Decoded["fields"][number], form: Decoded["forms"][number] | undefined): HTMLElement | string {
+  private input(
+    decoded: Decoded,
+    field: Decoded["fields"][number],
+    form: Decoded["forms"][number] | undefined,
+  ): HTMLElement | string {
     if (!form || form.is_fixed) return field.value;
     const id = `field-${field.name}`;
     const change = (event: Event) => {
@@ -265,7 +298,10 @@ export class Workbench {
   }
 
   private async drawWords(): Promise<void> {
-    const [what = "", ...words] = this.words.value.trim().replace(/^ptx-tc draw /, "").split(/\s+/);
+    const [what = "", ...words] = this.words.value
+      .trim()
+      .replace(/^ptx-tc draw /, "")
+      .split(/\s+/);
     const drawn = await this.checker.ask.draw(what, words.join(" "));
     this.refuse(this.wordsRefusal, isRefused(drawn) ? drawn : undefined);
     this.wordsDrawing.replaceChildren(...(isRefused(drawn) ? [] : [picture(drawn.svg, "Picture of the instruction")]));

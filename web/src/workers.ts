@@ -25,7 +25,10 @@ abstract class Answering<Calls> {
 
   /** `ask.draw("ld", "16x256b")` */
   readonly ask = new Proxy({} as Asked<Calls>, {
-    get: (_, call: string) => (...words: unknown[]) => this.call(call, words),
+    get:
+      (_, call: string) =>
+      (...words: unknown[]) =>
+        this.call(call, words),
   });
 
   private call(call: string, words: unknown[]): Promise<unknown> {
@@ -125,20 +128,24 @@ export class Runner extends Answering<RunnerCalls> {
   }
 
   protected send(message: ToWorker): void {
-    this.module.then((module) => {
-      if (!this.worker) {
-        this.worker = new Worker(new URL("./runner.worker.ts", import.meta.url), { type: "module" });
-        this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-          if (!this.answered(data) && "failed" in data) {
-            this.stop(`the run failed: ${data.failed}. Please report it, with the text.`);
-          }
-        };
-        // After a new version of the page, the file of the old one is not there.
-        this.worker.onerror = (event) => this.stop(event.message || "The simulator could not be loaded. Load the page again.");
-        this.worker.postMessage({ module } satisfies ToWorker);
-      }
-      this.worker.postMessage(message);
-    }, (error: Error) => this.abandon(error.message));
+    this.module.then(
+      (module) => {
+        if (!this.worker) {
+          this.worker = new Worker(new URL("./runner.worker.ts", import.meta.url), { type: "module" });
+          this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+            if (!this.answered(data) && "failed" in data) {
+              this.stop(`the run failed: ${data.failed}. Please report it, with the text.`);
+            }
+          };
+          // After a new version of the page, the file of the old one is not there.
+          this.worker.onerror = (event) =>
+            this.stop(event.message || "The simulator could not be loaded. Load the page again.");
+          this.worker.postMessage({ module } satisfies ToWorker);
+        }
+        this.worker.postMessage(message);
+      },
+      (error: Error) => this.abandon(error.message),
+    );
   }
 
   /** Ends what runs. */

@@ -39,7 +39,8 @@ const findings = () => page.locator("#pane-findings .finding");
 
 const paste = (text) => pasteInto(page, text);
 
-const text = () => page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"));
+const text = () =>
+  page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"));
 
 test("findings come while one types, and are repaired", async () => {
   await page.selectOption("#example", "gemm");
@@ -68,7 +69,10 @@ test("a rule is explained, and its page is named", async () => {
   await finding.getByRole("button", { name: "TC301", exact: true }).click();
   const explanation = page.locator(".explanation");
   await explanation.getByText("powers of two").first().waitFor();
-  assert.equal(await explanation.getByRole("link").first().getAttribute("href"), "https://ptx-tc.github.io/rules/TC301");
+  assert.equal(
+    await explanation.getByRole("link").first().getAttribute("href"),
+    "https://ptx-tc.github.io/rules/TC301",
+  );
 });
 
 test("all safe repairs at once", async () => {
@@ -153,7 +157,10 @@ test("a run hangs, says where, and is looked at step by step", async () => {
   const verdict = page.locator(".verdict");
   await verdict.waitFor();
   assert.equal(await verdict.textContent(), "Findings");
-  assert.match(await page.locator("#pane-run .finding").textContent(), /SIM101.*phase 0 of empty: 1 of 2 arrivals missing/s);
+  assert.match(
+    await page.locator("#pane-run .finding").textContent(),
+    /SIM101.*phase 0 of empty: 1 of 2 arrivals missing/s,
+  );
   assert.match(await page.locator(".stands").textContent(), /waits for phase/);
   await page.locator("#pane-run ptx-picture svg").first().waitFor();
   const before = await page.locator("output").textContent();
@@ -195,7 +202,10 @@ test("a run belongs to its text", async () => {
   await page.locator("#pane-run .finding").getByRole("button", { name: "line 90" }).first().click();
   const line = await page.evaluate(() => document.querySelector(".cm-activeLine").textContent);
   assert.match(line, /mbarrier/);
-  assert.equal(await page.locator(".cm-activeLineGutter.cm-lineNumbers, .cm-lineNumbers .cm-activeLineGutter").textContent(), "92");
+  assert.equal(
+    await page.locator(".cm-activeLineGutter.cm-lineNumbers, .cm-lineNumbers .cm-activeLineGutter").textContent(),
+    "92",
+  );
   await page.selectOption("#example", "race");
   await page.locator(".verdict").waitFor({ state: "detached" });
   // The launch of a kernel stays with it when it is renamed, and one for another kernel is refused.
@@ -270,7 +280,9 @@ test("CUDA and Python are checked where they have PTX", async () => {
   await tab("Run").click();
   await page.getByText("There is no kernel to run").waitFor();
   await page.selectOption("#language", "python");
-  await paste('asm = """\n.version 9.0\n.target sm_100a\n.entry k() {\n.reg .b32 t;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n"""\n');
+  await paste(
+    'asm = """\n.version 9.0\n.target sm_100a\n.entry k() {\n.reg .b32 t;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 48;\n}\n"""\n',
+  );
   await tab(/Findings/).click();
   await findings().filter({ hasText: "TC301" }).waitFor();
 });
@@ -316,7 +328,10 @@ test("links that say nonsense", async () => {
     page.evaluate(async (value) => {
       const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
       const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-      return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+      return btoa(String.fromCharCode(...bytes))
+        .replaceAll("+", "-")
+        .replaceAll("/", "_")
+        .replace(/=+$/, "");
     }, value);
   const links = [
     ["#example=constructor", /There is no example/],
@@ -326,7 +341,10 @@ test("links that say nonsense", async () => {
     [`#v1=${await encode({ text: 7, language: "ptx" })}`, /may have been cut/],
     [`#v1=${await encode({ text: "", language: "toString" })}`, /may have been cut/],
     [`#v1=${await encode({ text: ".entry", language: "ptx", targets: "nonsense" })}`, /it is ignored/],
-    [`#v1=${await encode({ text: ".entry", language: "ptx", targets: { a: 1 }, pane: "constructor", rules: 4 })}`, null],
+    [
+      `#v1=${await encode({ text: ".entry", language: "ptx", targets: { a: 1 }, pane: "constructor", rules: 4 })}`,
+      null,
+    ],
   ];
   for (const [hash, said] of links) {
     const other = await open(hash);
@@ -394,7 +412,14 @@ test("by keyboard alone", async () => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
   await tab(/Findings/).focus();
-  for (const [key, name] of [["ArrowRight", "Descriptors"], ["ArrowRight", "Tensor Memory"], ["ArrowRight", "Run"], ["ArrowRight", "Findings (3)"], ["End", "Run"], ["Home", "Findings (3)"]]) {
+  for (const [key, name] of [
+    ["ArrowRight", "Descriptors"],
+    ["ArrowRight", "Tensor Memory"],
+    ["ArrowRight", "Run"],
+    ["ArrowRight", "Findings (3)"],
+    ["End", "Run"],
+    ["Home", "Findings (3)"],
+  ]) {
     await page.keyboard.press(key);
     assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-selected")), "true");
@@ -433,7 +458,13 @@ for (const theme of ["light", "dark"]) {
       await page.waitForTimeout(300);
       // Not as a script of the page, which its policy forbids.
       const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
-      const said = found.violations.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(" ")).slice(0, 3).join(", ")}`);
+      const said = found.violations.map(
+        (it) =>
+          `${it.id}: ${it.nodes
+            .map((node) => node.target.join(" "))
+            .slice(0, 3)
+            .join(", ")}`,
+      );
       assert.deepEqual(said, [], `${name}, ${theme}`);
     }
   });

@@ -32,7 +32,9 @@ test("the example of each rule shows the rule", () => {
     if (pane === "run") {
       const runner = new core.Runner("kernel.ptx", text);
       const kernel = /\.entry\s+(\w+)/.exec(text)[1];
-      const { document } = JSON.parse(runner.run(kernel, "", JSON.stringify({ rules: rules.split(" ").filter(Boolean) })));
+      const { document } = JSON.parse(
+        runner.run(kernel, "", JSON.stringify({ rules: rules.split(" ").filter(Boolean) })),
+      );
       const found = document.kernels[0].diagnostics.map((it) => it.code);
       if (!found.includes(code)) silent.push(code);
       ran += 1;

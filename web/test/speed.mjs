@@ -63,4 +63,6 @@ for (let round = 0; round < ROUNDS; round += 1) {
 await context.close();
 await server.stop();
 const [whole, key] = [median(native), median(keys)];
-console.log(`whole check by the program: ${whole.toFixed(0)} ms; a key: ${key.toFixed(0)} ms, ${(key / whole).toFixed(2)} of it`);
+console.log(
+  `whole check by the program: ${whole.toFixed(0)} ms; a key: ${key.toFixed(0)} ms, ${(key / whole).toFixed(2)} of it`,
+);
