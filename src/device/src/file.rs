@@ -88,14 +88,16 @@ impl Kernel {
         options: &Options,
         progress: &Progress,
     ) -> Result<Run, LaunchError> {
-        let start = Instant::now();
+        // WebAssembly has no clock.
+        let start = (!cfg!(target_family = "wasm")).then(Instant::now);
         let kernel = self.lowered.kernel(&self.module.inner.unit).telling(progress);
         let clusters = options.clusters.clone().unwrap_or(0..launch.clusters());
         let report = options.often(|run| {
             kernel.simulate_clusters(&launch, &Settings { keeps: settings.keeps, ..*run }, clusters.clone())
         });
         let report = self.judged(report.map_err(LaunchError::from)?, options);
-        let (module, seconds) = (self.module.clone(), start.elapsed().as_secs_f64());
+        let (module, seconds) =
+            (self.module.clone(), start.map_or(0.0, |start| start.elapsed().as_secs_f64()));
         Ok(Run { report, module, seconds, kernel: self.clone(), launch, settings, clusters })
     }
 }
