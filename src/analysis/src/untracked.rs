@@ -91,8 +91,7 @@ impl Flow<'_> {
             return None;
         }
         // Control has to end at all.
-        let ends = self.ends_from(operation)?;
-        ends.then_some(first)
+        self.ends_after(&follows).then_some(first)
     }
 
     /// Whether a path leads from one of these instructions to the function's end and does not pass a place.
@@ -111,13 +110,12 @@ impl Flow<'_> {
         blocks.is_complete().then_some(false)
     }
 
-    /// Whether control can get from an instruction to the function's end.
-    fn ends_from(&self, from: u32) -> Option<bool> {
-        let behind: Passed = self.passed_from(Direction::Forward, &[from])?;
+    /// Whether the function may end after what is passed.
+    fn ends_after(&self, passed: &Passed) -> bool {
         let cfg = self.cfg();
-        Some(cfg.blocks().any(|(block, content)| {
-            self.is_end(block) && behind.has(cfg, content.instructions.end.saturating_sub(1))
-        }))
+        cfg.blocks().any(|(block, content)| {
+            self.is_end(block) && passed.has(cfg, content.instructions.end.saturating_sub(1))
+        })
     }
 
     /// Whether a function may end behind a block, other than by a trap.

@@ -8,6 +8,9 @@ pub const MOST_NAMED: usize = 8;
 /// The kernels that a name can mean: those that it fits best. It is a symbol, or a name of C++ as far as that tells the
 /// kernel from others.
 pub fn meant(name: &str, all: &[&str]) -> Vec<String> {
+    if all.contains(&name) {
+        return vec![name.to_owned()];
+    }
     // Compilers put blanks in different places.
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     let wanted = plain(name);

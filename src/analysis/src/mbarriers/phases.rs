@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Used;
 use crate::arithmetic::known_bits::{self, Known, KnownBits, UNKNOWN};
-use crate::cfg::{BlockId, Direction, OfBlocks};
+use crate::cfg::BlockId;
 use crate::definitions::{Definition, DefinitionId};
 use crate::flow::Flow;
 use crate::function::Function;
@@ -68,23 +68,22 @@ impl Flow<'_> {
     pub fn first_parity(&self, wait: &Used, reached: &[bool]) -> Option<bool> {
         let at = wait.instruction;
         self.parity_by(wait, |register| {
-            self.at_first(&self.facts.view(self.unit), (at, register), reached, 0).constant(1)
+            let is_reached = |block: BlockId| reached[block.index()];
+            self.at_first(&self.facts.view(self.unit), (at, register), &is_reached, 0).constant(1)
         })
     }
 
     /// The parity that a wait is for when a thread gets there for the first time.
     pub fn parity_at_first(&self, wait: &Used) -> Option<bool> {
-        self.parity_by(wait, |register| {
-            let reached = self.reached_before(wait.instruction)?;
-            self.at_first(&self.facts.view(self.unit), (wait.instruction, register), &reached, 0).constant(1)
-        })
-    }
-
-    /// The blocks that threads get to before they have executed an instruction, and its own.
-    fn reached_before(&self, instruction: u32) -> Option<OfBlocks> {
         let cfg = self.cfg();
-        let own = cfg.block_of(instruction)?;
-        cfg.walk(&self.facts.budget, [BlockId(0)]).follow(cfg, Direction::Forward, |block| block != own)
+        let own = cfg.block_of(wait.instruction)?;
+        // Threads get to a block before they have passed this one, unless all paths there go through this one.
+        let is_reached =
+            |block: BlockId| block == own || cfg.is_reachable(block) && !cfg.dominates(own, block);
+        self.parity_by(wait, |register| {
+            self.at_first(&self.facts.view(self.unit), (wait.instruction, register), &is_reached, 0)
+                .constant(1)
+        })
     }
 
     /// What is known of what an instruction reads, whatever in these blocks made it.
@@ -92,7 +91,7 @@ impl Flow<'_> {
         &self,
         view: &Function<'_>,
         (at, register): (u32, RegisterId),
-        reached: &[bool],
+        is_reached: &dyn Fn(BlockId) -> bool,
         depth: u32,
     ) -> Known {
         /// More definitions are not looked at.
@@ -101,14 +100,13 @@ impl Flow<'_> {
         let Some(ids) = value.and_then(|value| view.definitions.all(value, view.budget)) else {
             return UNKNOWN;
         };
-        let is_made =
-            |it: &Definition| self.cfg().block_of(it.instruction).is_none_or(|block| reached[block.index()]);
+        let is_made = |it: &Definition| self.cfg().block_of(it.instruction).is_none_or(is_reached);
         let made: SmallVec<[Definition; MOST]> =
             ids.iter().map(|id| *view.definitions.get(*id)).filter(is_made).take(MOST + 1).collect();
         if made.len() > MOST {
             return UNKNOWN;
         }
-        let all = made.iter().map(|it| self.made_at_first(view, at, it, reached, depth));
+        let all = made.iter().map(|it| self.made_at_first(view, at, it, is_reached, depth));
         all.reduce(known_bits::join).unwrap_or(UNKNOWN)
     }
 
@@ -117,7 +115,7 @@ impl Flow<'_> {
         view: &Function<'_>,
         reader: u32,
         definition: &Definition,
-        reached: &[bool],
+        is_reached: &dyn Fn(BlockId) -> bool,
         depth: u32,
     ) -> Known {
         let made = definition.instruction;
@@ -133,8 +131,8 @@ impl Flow<'_> {
             .iter()
             .map(|placed| match placed.argument.simple() {
                 Simple::Number(value) => Known::from(value),
-                Simple::Register(id) => self.at_first(view, (made, id), reached, depth + 1),
-                Simple::Not(id) => known_bits::not(self.at_first(view, (made, id), reached, depth + 1)),
+                Simple::Register(id) => self.at_first(view, (made, id), is_reached, depth + 1),
+                Simple::Not(id) => known_bits::not(self.at_first(view, (made, id), is_reached, depth + 1)),
                 Simple::Other => UNKNOWN,
             })
             .collect();
