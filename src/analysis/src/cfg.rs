@@ -122,7 +122,7 @@ pub struct Cfg {
     positions: OnceCell<Vec<u32>>,
     reachable: OnceCell<OfBlocks>,
     /// See [`Cfg::find_rounds`].
-    rounds: OnceCell<Vec<Range<BlockId>>>,
+    cycles: OnceCell<Vec<Range<BlockId>>>,
     /// By block: the circle that it is in, if it is in one.
     circles: OnceCell<Vec<Option<u32>>>,
     dominators: OnceCell<DominatorTree>,
@@ -354,10 +354,10 @@ impl Cfg {
 
     /// The number of the blocks that lead to each other, this one among them.
     fn circle(&self, block: BlockId) -> Option<u32> {
-        // What goes round through a block goes back over it, or to it, in the order of the text.
-        let rounds = self.rounds.get_or_init(|| self.find_rounds());
-        let last = rounds.partition_point(|round| round.start <= block).checked_sub(1)?;
-        if block > rounds[last].end {
+        // A cycle through a block goes back over it, or to it, in the order of the text.
+        let cycles = self.cycles.get_or_init(|| self.find_cycles());
+        let last = cycles.partition_point(|cycle| cycle.start <= block).checked_sub(1)?;
+        if block > cycles[last].end {
             return None;
         }
         let circles = self.circles.get_or_init(|| {
@@ -388,18 +388,18 @@ impl Cfg {
 
     /// The stretches of the text that edges lead back over, apart and in their order, each with its first and its
     /// last block.
-    fn find_rounds(&self) -> Vec<Range<BlockId>> {
+    fn find_cycles(&self) -> Vec<Range<BlockId>> {
         let edges = self.blocks().flat_map(|(from, it)| it.successors.iter().map(move |to| *to..from));
-        let mut rounds: Vec<Range<BlockId>> = edges.filter(|round| round.start <= round.end).collect();
-        rounds.sort_unstable_by_key(|round| (round.start, round.end));
-        rounds.dedup_by(|next, before| {
+        let mut cycles: Vec<Range<BlockId>> = edges.filter(|cycle| cycle.start <= cycle.end).collect();
+        cycles.sort_unstable_by_key(|cycle| (cycle.start, cycle.end));
+        cycles.dedup_by(|next, before| {
             let is_part = next.start <= before.end;
             if is_part {
                 before.end = before.end.max(next.end);
             }
             is_part
         });
-        rounds
+        cycles
     }
 
     /// The first block, and blocks that together reach all those that it does not reach; in their
@@ -673,7 +673,7 @@ impl Builder<'_> {
             order: OnceCell::new(),
             positions: OnceCell::new(),
             reachable: OnceCell::new(),
-            rounds: OnceCell::new(),
+            cycles: OnceCell::new(),
             circles: OnceCell::new(),
             dominators: OnceCell::new(),
             post_dominators: OnceCell::new(),

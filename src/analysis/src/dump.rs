@@ -262,7 +262,7 @@ impl Dump<'_> {
             if let Some(few) = flow.one_of(at, register) {
                 writeln!(out, "    one of     {few:?}")?;
             }
-            let iterations = flow.in_rounds(at, register).values;
+            let iterations = flow.in_iterations(at, register).values;
             if !iterations.is_empty() {
                 let first: Vec<String> = iterations.iter().take(8).map(|it| self.place(it)).collect();
                 writeln!(

@@ -54,10 +54,10 @@ impl<'a> Flow<'a> {
         // Of several allocations it would have to be known which one is accessed.
         let allocated = self.reached(is(Operation::Alloc));
         let [alloc] = &allocated[..] else { return Vec::new() };
-        let goes_round = |(flow, at): &(Self, u32)| {
+        let is_in_cycle = |(flow, at): &(Self, u32)| {
             flow.cfg().block_of(*at).is_none_or(|block| flow.cfg().is_in_loop(block))
         };
-        if alloc.way().iter().any(goes_round) {
+        if alloc.way().iter().any(is_in_cycle) {
             return Vec::new();
         }
         let frees = self.reached(is(Operation::Dealloc));

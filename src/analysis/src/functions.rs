@@ -90,7 +90,7 @@ pub struct FunctionFacts {
     pub is_helper: bool,
 }
 
-/// How often dead edges are looked for. Compilers remove their own; two rounds are rare.
+/// How often dead edges are looked for. Compilers remove their own; two iterations are rare.
 const ROUNDS: usize = 4;
 
 impl FunctionFacts {
@@ -196,7 +196,7 @@ impl FunctionFacts {
         let mut cfg = Cfg::new(unit, body);
         let mut definitions = Definitions::new(unit, &cfg, watched);
         // What is dead may have kept something else alive.
-        let mut rounds = ROUNDS;
+        let mut iterations = ROUNDS;
         let constants = loop {
             let given = given.as_deref();
             let view = Function {
@@ -207,12 +207,12 @@ impl FunctionFacts {
                 lowered: &lowered,
                 given,
             };
-            let guards = if rounds > 0 { decided::candidates(&view) } else { Vec::new() };
+            let guards = if iterations > 0 { decided::candidates(&view) } else { Vec::new() };
             let computed = guards.iter().filter(|guard| guard.holds.is_none());
             let predicates = computed.map(|guard| (guard.instruction, guard.register));
             let constants = Constants::new(&view, uses.iter().copied().chain(predicates));
             let Some(decided) = decided::decide(&view, &guards, &constants) else { break constants };
-            rounds -= 1;
+            iterations -= 1;
             budget.take(size);
             cfg = Cfg::with_decided(unit, body, decided);
             definitions = Definitions::new(unit, &cfg, watched);

@@ -100,9 +100,9 @@ impl Flow<'_> {
         let cfg = self.cfg();
         let own = cfg.block_of(multiply.instruction)?;
         let executing = self.executing(None);
-        let rounds = self.loops()?;
-        let inner = rounds.iter().filter(|it| it.blocks.contains(&own)).min_by_key(|it| it.blocks.len());
-        let end = inner.map_or(own, |round| self.common(round, own, &executing));
+        let loops = self.loops()?;
+        let inner = loops.iter().filter(|it| it.blocks.contains(&own)).min_by_key(|it| it.blocks.len());
+        let end = inner.map_or(own, |cycle| self.common(cycle, own, &executing));
         let until = if end == own { multiply.instruction } else { cfg.block(end).instructions.end };
         let mut seen: FxHashSet<Way> = FxHashSet::default();
         let mut work = vec![Way { block: BlockId(0), committed: 0, idle: None }];

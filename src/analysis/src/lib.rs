@@ -16,8 +16,8 @@
 //! | which bits of a register are known? | [`constants::Constants`], through [`functions::FunctionFacts::value`] |
 //! | which loads from local memory are copies of a register? | [`local`], behind [`function::Function::value`] |
 //! | what is an address made of? are two the same? | [`places::Places`], through [`flow::Flow::place`] |
-//! | which numbers can a register hold, where kernels go round? | [`ranges`], behind places |
-//! | what does a register certainly hold, round by round of a counted loop? | [`unrolled`], through [`flow::Flow::in_rounds`] |
+//! | which numbers can a register hold in loops? | [`ranges`], behind places |
+//! | what does a register certainly hold, iteration by iteration of a counted loop? | [`unrolled`], through [`flow::Flow::in_iterations`] |
 //! | which of a few constants is it? | [`few`], through [`flow::Flow::one_of`] |
 //! | how far are two addresses from each other of which neither is known? | [`sums`] |
 //! | how far is an address from the start of its allocation? | [`allocated`] |
@@ -48,10 +48,10 @@
 //! | which arrivals of one thread are meant for what its warp has stored? | [`on_behalf`] |
 //! | what overwrites shared memory that a bulk copy to global memory still reads? | [`sent`] |
 //! | which stages are filled in several CTAs, and released to one? | [`multicast`] |
-//! | where does control go round? what does some thread execute in each round? | [`loops`] |
+//! | where are loops? what does some thread execute in each iteration? | [`loops`] |
 //! | which wait does a parameter of the kernel skip? | [`skipped`] |
-//! | what does no commit track in the last round of a loop? | [`untracked`] |
-//! | what lies between two instructions, before the second is reached for the first time? | [`rounds`] |
+//! | what does no commit track in the last iteration of a loop? | [`untracked`] |
+//! | what lies between two instructions, before the second is reached for the first time? | [`between`] |
 //! | what is still pending where something happens? | [`pending`]; loads are followed by [`loads`] |
 //! | which threads of a block, warp by warp? of which CTA of a pair? | [`executing::Executing`], through [`flow::Flow::executing`] |
 //! | what does a kernel execute in functions that it calls, and who? | [`reached`], through [`flow::Flow::reached`] |
@@ -74,6 +74,7 @@ use ptx_syntax::{self as syntax, source};
 pub mod allocated;
 pub mod arguments;
 pub mod arrivals;
+pub mod between;
 pub mod bit_set;
 pub mod budget;
 pub mod calls;
@@ -117,7 +118,6 @@ pub mod reach;
 pub mod reached;
 pub mod registers;
 pub mod remote;
-pub mod rounds;
 pub mod sent;
 pub mod shared;
 mod shared_in_calls;

@@ -10,11 +10,11 @@ use super::walks::Walk;
 /// A loop: where it begins, what leads back there, and its blocks.
 #[derive(Debug)]
 pub struct Loop {
-    /// Where each round begins.
+    /// Where each iteration begins.
     pub first: BlockId,
     /// Where one ends that another one follows.
     pub last: BlockId,
-    /// All that a round may go through.
+    /// All that an iteration may go through.
     pub blocks: FxHashSet<BlockId>,
 }
 
@@ -65,42 +65,42 @@ impl Flow<'_> {
         Some(Loop { first, last, blocks: walk.reached()? })
     }
 
-    /// Whether some thread executes an instruction in each round of a loop that does not leave it: what decides
+    /// Whether some thread executes an instruction in each iteration of a loop that does not leave it: what decides
     /// about it is only which thread it is.
-    pub(super) fn is_in_each(&self, round: &Loop, instruction: u32, executing: &Executing<'_>) -> bool {
+    pub(super) fn is_in_each(&self, cycle: &Loop, instruction: u32, executing: &Executing<'_>) -> bool {
         let cfg = self.cfg();
-        let Some(own) = cfg.block_of(instruction).filter(|own| round.blocks.contains(own)) else {
+        let Some(own) = cfg.block_of(instruction).filter(|own| cycle.blocks.contains(own)) else {
             return false;
         };
         let guarded = self.unit.module.guard(&self.unit.module.instructions[instruction as usize]).is_some();
         if guarded && !executing.is_by_thread(instruction) {
             return false;
         }
-        if cfg.dominates(own, round.last) {
+        if cfg.dominates(own, cycle.last) {
             return true;
         }
         let mut inner = own;
         for above in cfg.dominating(own).skip(1) {
-            if inner == round.first || !self.facts.budget.take(1) {
+            if inner == cycle.first || !self.facts.budget.take(1) {
                 break;
             }
             let content = cfg.block(above);
-            let leaves = content.successors.iter().any(|next| !round.blocks.contains(next));
+            let leaves = content.successors.iter().any(|next| !cycle.blocks.contains(next));
             if !leaves && !cfg.post_dominates(inner, above) && !self.parts_threads(above, executing) {
                 return false;
             }
             inner = above;
         }
-        inner == round.first
+        inner == cycle.first
     }
 
     /// The block that all threads of a loop get to where only which thread it is decides about a block; itself
     /// where something else does.
-    pub(super) fn common(&self, round: &Loop, block: BlockId, executing: &Executing<'_>) -> BlockId {
+    pub(super) fn common(&self, cycle: &Loop, block: BlockId, executing: &Executing<'_>) -> BlockId {
         let cfg: &Cfg = self.cfg();
         let (mut common, mut inner) = (block, block);
         for above in cfg.dominating(block).skip(1) {
-            if inner == round.first || !self.facts.budget.take(1) {
+            if inner == cycle.first || !self.facts.budget.take(1) {
                 break;
             }
             if !cfg.post_dominates(inner, above) {

@@ -2,8 +2,8 @@
 //!
 //! The phases of an mbarrier have the parities 0, 1, 0, 1 ... from its initialisation on, and a wait for a parity
 //! is over at once where the phase that goes on has the other one. What is said here is said of mbarriers of
-//! which all is known: one instruction arrives there, once in each round or once in all, or several do, as often as
-//! there are waits in a round of a loop that is unrolled; and every wait is for the same parity.
+//! which all is known: one instruction arrives there, once in each iteration or once in all, or several do, as often as
+//! there are waits in an iteration of a loop that is unrolled; and every wait is for the same parity.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -20,8 +20,8 @@ use crate::isa::vocabulary::Operation;
 use crate::source::Span;
 
 mod circles;
-mod rounds;
 mod slowly;
+mod unrolled;
 
 /// A wait for the wrong parity.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct WrongParity {
 /// What is wrong with a parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It stays the same, and each round completes a phase.
+    /// It stays the same, and each iteration completes a phase.
     NeverTurns,
     /// It is that of the phase before the first one, and there is only the first one.
     BeforeFirst,
@@ -146,7 +146,7 @@ impl Flow<'_> {
             is_by_same(wait).then_some(())?;
             return Some(WrongParity { wait: *wait, arrival, parity, why: Why::BeforeFirst });
         }
-        let rounds = self.loops()?;
+        let loops = self.loops()?;
         let of_any = self.executing(None);
         // In a cluster, perhaps it is the first CTA that does.
         let of_first = self.executing(Some(0));
@@ -154,33 +154,33 @@ impl Flow<'_> {
             of_first.of_those_there(at, Extent::Cta).is_some_and(|it| it.certain_warps().next().is_some())
         };
         let is_repeated = |wait: &&Used| {
-            self.is_repeated(&rounds, wait, &arrival, &of_any)
+            self.is_repeated(&loops, wait, &arrival, &of_any)
                 || is_done(wait.instruction)
                     && is_done(arrival.instruction)
-                    && self.is_repeated(&rounds, wait, &arrival, &of_first)
+                    && self.is_repeated(&loops, wait, &arrival, &of_first)
         };
         // Of several mbarriers, each may be waited for once.
         let comes_back = |wait: &&Used| {
             is_one
-                || self.facts.ranges.rounds(&self.facts.view(self.unit), wait.instruction).is_none()
-                    && self.goes_round(wait)
+                || self.facts.ranges.iterations(&self.facts.view(self.unit), wait.instruction).is_none()
+                    && self.comes_back(wait)
         };
         let wait = waits.into_iter().filter(comes_back).find(is_repeated)?;
         Some(WrongParity { wait: *wait, arrival, parity, why: Why::NeverTurns })
     }
 
-    /// Whether each round of a loop waits, and each round of this one or of another role's arrives.
-    fn is_repeated(&self, rounds: &[Loop], wait: &Used, arrival: &Used, executing: &Executing<'_>) -> bool {
-        rounds.iter().any(|round| {
-            self.is_in_each(round, wait.instruction, executing)
-                && rounds.iter().any(|other| {
-                    let are_one = (round.first, round.last) == (other.first, other.last);
+    /// Whether each iteration of a loop waits, and each iteration of this one or of another role's arrives.
+    fn is_repeated(&self, loops: &[Loop], wait: &Used, arrival: &Used, executing: &Executing<'_>) -> bool {
+        loops.iter().any(|cycle| {
+            self.is_in_each(cycle, wait.instruction, executing)
+                && loops.iter().any(|other| {
+                    let are_one = (cycle.first, cycle.last) == (other.first, other.last);
                     self.is_in_each(other, arrival.instruction, executing)
                         && if are_one {
-                            !self.repeats_without(rounds, arrival.instruction, wait.instruction)
+                            !self.repeats_without(loops, arrival.instruction, wait.instruction)
                         } else {
-                            round.blocks.is_disjoint(&other.blocks)
-                                && self.does_something(round)
+                            cycle.blocks.is_disjoint(&other.blocks)
+                                && self.does_something(cycle)
                                 && are_of_other_warps(executing, arrival.instruction, wait.instruction)
                         }
                 })
@@ -244,18 +244,18 @@ impl Flow<'_> {
     }
 
     /// Whether a loop is one that works, not one that only waits.
-    fn does_something(&self, round: &Loop) -> bool {
+    fn does_something(&self, cycle: &Loop) -> bool {
         self.events().iter().any(|event| {
             matches!(event.action, Action::Tensor { .. } | Action::BulkLoad | Action::MbarrierArrive)
-                && self.cfg().block_of(event.instruction).is_some_and(|block| round.blocks.contains(&block))
+                && self.cfg().block_of(event.instruction).is_some_and(|block| cycle.blocks.contains(&block))
         })
     }
 
-    /// Whether a loop goes round an instruction and not round another one.
-    fn repeats_without(&self, rounds: &[Loop], instruction: u32, other: u32) -> bool {
+    /// Whether a loop contains an instruction and not another one.
+    fn repeats_without(&self, loops: &[Loop], instruction: u32, other: u32) -> bool {
         let blocks = (self.cfg().block_of(instruction), self.cfg().block_of(other));
         let (Some(own), Some(other)) = blocks else { return true };
-        rounds.iter().any(|round| round.blocks.contains(&own) && !round.blocks.contains(&other))
+        loops.iter().any(|cycle| cycle.blocks.contains(&own) && !cycle.blocks.contains(&other))
     }
 }
 

@@ -9,9 +9,9 @@
 //! on that needs another number.
 //!
 //! A register that is set to a constant is that constant from there on, and one that is counted up is one more:
-//! so flags are followed, and what only the first round of a loop does. So is [how far](order) it is from the
-//! number of rounds: what only the last one does. What is [carried] round a loop may
-//! be turned round, too, or come round again as `k & 3` does, and what is written under a condition is
+//! so flags are followed, and what only the first iteration of a loop does. So is [how far](order) it is from the
+//! number of iterations: what only the last one does. What is [carried] through a loop may
+//! be inverted, too, or come back as `k & 3` does, and what is written under a condition is
 //! [chosen] by that.
 //!
 //! What is made of the number of a thread alone needs no algebra: each branch leaves a [set of

@@ -122,7 +122,7 @@ impl Place {
     #[must_use]
     pub fn followed_by(self, inner: &Self) -> Self {
         let sum = self.plus(inner.offset);
-        // What is known of the number only the other way round.
+        // What is known of the number only the other way around.
         let column = self.offset.constant(16).map(|column| i64::from((column as u16).cast_signed()));
         let numbers = inner.numbers.zip(column).map(|(numbers, by)| numbers.plus(Numbers::from(by)));
         Self { numbers: sum.numbers.or(numbers), ..sum }
@@ -215,7 +215,7 @@ impl Places<'_> {
         let mut register = register;
         // Definitions on the way, each with what it adds to what it reads.
         let mut path: SmallVec<[(DefinitionId, Known); 8]> = SmallVec::new();
-        // A chain that is longer goes round and round.
+        // A chain that is longer comes back to itself.
         let mut place = loop {
             let Some(only) = view.only(at, register) else {
                 break self.given(register).unwrap_or_else(|| self.counted(at, register, loads));

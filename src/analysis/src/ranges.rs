@@ -1,13 +1,13 @@
 //! Which numbers a register can hold, counted from where.
 //!
-//! Kernels go round: through the stages of a ring, through the columns of an accumulator. Which of them an
+//! Kernels have loops: over the stages of a ring, over the columns of an accumulator. Which of them an
 //! instruction means is not known; that it is one of few is. So a value is a set of [numbers](Numbers),
 //! counted from nothing, from a variable, or from what an instruction made that is not looked into, such as
 //! the load of a slot. Where values meet, the set has all of them, if they are counted from the same.
 //!
 //! What is read under a condition has only the numbers for which it holds: a `selp` of what was compared, and
 //! what a loop carries past the compare that ends it. Without such an end a counter goes on forever, and
-//! does not wrap round: an address that is counted so would have been outside all memory before.
+//! does not wrap around: an address that is counted so would have been outside all memory before.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -85,9 +85,9 @@ impl Ranges {
         *known.entry(value).or_insert(Counted::UNKNOWN)
     }
 
-    /// How often an instruction is executed at most while control goes round, if a counter says so that a
+    /// How often an instruction is executed at most in its loop, if a counter says so that a
     /// branch compares with a number.
-    pub fn rounds(&self, function: &Function<'_>, instruction: u32) -> Option<u64> {
+    pub fn iterations(&self, function: &Function<'_>, instruction: u32) -> Option<u64> {
         let Function { cfg, definitions, .. } = *function;
         let block = cfg.block_of(instruction)?;
         // The loops that it is in.

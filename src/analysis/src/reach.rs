@@ -78,7 +78,7 @@ pub struct Reach {
     /// Whether an answer matters only where one thread executes both.
     same_thread: bool,
     /// Whether a fact that is generated again is another one, not discharged yet.
-    by_round: bool,
+    by_iteration: bool,
     /// Queries that need no answer.
     closed: Vec<Query>,
     facts: u32,
@@ -171,8 +171,8 @@ impl Reach {
     }
 
     /// A discharge counts up to where the fact is generated again: that one is discharged by itself.
-    pub fn discharge_by_round(&mut self) {
-        self.by_round = true;
+    pub fn discharge_by_iteration(&mut self) {
+        self.by_iteration = true;
     }
 
     /// A fact matters to a query only where the thread that generates it gets to the query.
@@ -364,16 +364,16 @@ mod tests {
         assert_eq!(answers(&format!("L: {QUERY} {GEN} @p bra L; ret;")), [(0, 0)]);
         assert_eq!(answers(&format!("@p bra L; {GEN} ret; L: {QUERY}")), []);
         assert_eq!(answers(&format!("{GEN} @p bra L; fence.sc.cta; L: {QUERY}")), []);
-        let round = format!("L: {GEN} {QUERY} fence.sc.cta; @p bra L; ret;");
-        assert_eq!(answers(&round), []);
-        // What is discharged at the end of a round is the one of this round.
-        let by_round = |body: &str| {
+        let body = format!("L: {GEN} {QUERY} fence.sc.cta; @p bra L; ret;");
+        assert_eq!(answers(&body), []);
+        // What is discharged at the end of an iteration is the one of this iteration.
+        let by_iteration = |body: &str| {
             let mut reach = Reach::default();
-            reach.discharge_by_round();
+            reach.discharge_by_iteration();
             answers_to(reach, body)
         };
-        assert_eq!(by_round(&round), [(0, 0)]);
-        assert_eq!(by_round(&format!("L: {QUERY} {GEN} fence.sc.cta; @p bra L; ret;")), []);
+        assert_eq!(by_iteration(&body), [(0, 0)]);
+        assert_eq!(by_iteration(&format!("L: {QUERY} {GEN} fence.sc.cta; @p bra L; ret;")), []);
     }
 
     #[test]

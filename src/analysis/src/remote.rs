@@ -24,7 +24,7 @@ const WINDOW: u32 = 24;
 enum Owner {
     /// An instruction that names a CTA which may be another one.
     Other(u32),
-    /// It goes round, and nothing follows from that.
+    /// It leads back to itself, and nothing follows from that.
     Before,
 }
 

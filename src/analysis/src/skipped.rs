@@ -4,9 +4,9 @@
 //! comparison of kernel parameters alone, everything that was issued gets to it, and what reads the result is executed on
 //! both sides.
 
+use super::between::Between;
 use super::cfg::BlockId;
 use super::flow::{Flow, Pair};
-use super::rounds::Round;
 use crate::isa::generic::{Computation, Space};
 use crate::resolve::symbols::{RegisterId, Resolution};
 use crate::syntax::literal;
@@ -87,8 +87,8 @@ impl Flow<'_> {
         if waiting.binary_search(&start).is_ok() {
             return Some(true);
         }
-        let round = Round { from: start, to: pair.to, begins_again: false };
-        let some = round.passes(cfg, &self.facts.budget, waiting);
+        let between = Between { from: start, to: pair.to, begins_again: false };
+        let some = between.passes(cfg, &self.facts.budget, waiting);
         self.facts.budget.take(1).then_some(some)
     }
 

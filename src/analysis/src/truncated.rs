@@ -193,8 +193,8 @@ impl FunctionFacts {
 
 impl Flow<'_> {
     /// What is known of the word that a counted loop adds something to, if that is what makes a descriptor, and of the
-    /// sums in its rounds, each with the number of the round.
-    pub fn stepped_in_rounds(
+    /// sums in its iterations, each with the number of the iteration.
+    pub fn stepped_in_iterations(
         &self,
         instruction: u32,
         register: RegisterId,
@@ -214,10 +214,11 @@ impl Flow<'_> {
             let from = self.facts.constants.at(&view, at, from);
             // Nothing is compared with what is not known.
             (from.mask & LOW != 0).then_some(())?;
-            let steps: Option<Vec<u64>> = self.in_rounds(at, by).values.iter().map(Place::number).collect();
+            let steps: Option<Vec<u64>> =
+                self.in_iterations(at, by).values.iter().map(Place::number).collect();
             let steps = steps.filter(|steps| !steps.is_empty())?;
             let near = steps.into_iter().enumerate().filter(|(_, by)| *by < NEAR);
-            Some((from, near.map(move |(round, by)| (round + 1, from.sum(Known::from(by))))))
+            Some((from, near.map(move |(iteration, by)| (iteration + 1, from.sum(Known::from(by))))))
         })
     }
 

@@ -1,8 +1,8 @@
-//! What a counted loop does, round by round.
+//! What a counted loop does, iteration by iteration.
 //!
 //! [Ranges](super::ranges) say what a register can hold at most. Here is what it certainly holds: a loop that is
 //! left by one branch only, which compares what the loop counts from a constant on, is executed, as far as its
-//! numbers and addresses go. What stands in each of its rounds then meets each of the values.
+//! numbers and addresses go. What stands in each of its iterations then meets each of the values.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -21,14 +21,14 @@ use crate::ir::{Argument, Simple};
 use crate::isa::generic::{Computation, Control};
 use crate::resolve::symbols::{RegisterId, Resolution};
 
-/// More rounds are not gone.
-const ROUNDS: u32 = 520;
+/// More iterations are not gone.
+const MOST: u32 = 520;
 /// Values that are made of longer chains are not looked into.
 const DEEP: u32 = 24;
 
-/// What a register holds in the rounds of a loop.
+/// What a register holds in the iterations of a loop.
 #[derive(Clone, Debug, Default)]
-pub struct Rounds {
+pub struct Iterations {
     /// In the first, the second, and so on, as far as that is known.
     pub values: Vec<Place>,
     /// Whether there are certainly no more.
@@ -36,26 +36,26 @@ pub struct Rounds {
 }
 
 impl Flow<'_> {
-    /// What a register certainly holds where an instruction reads it, in the rounds of the loop that the instruction is
+    /// What a register certainly holds where an instruction reads it, in the iterations of the loop that the instruction is
     /// in.
-    pub fn in_rounds(&self, at: u32, register: RegisterId) -> Rounds {
-        let mut found = Rounds::default();
-        let Rounds { values, is_complete } = &mut found;
-        let Some(rounds) = Loop::around(self, at) else { return found };
+    pub fn in_iterations(&self, at: u32, register: RegisterId) -> Iterations {
+        let mut found = Iterations::default();
+        let Iterations { values, is_complete } = &mut found;
+        let Some(cycle) = Loop::around(self, at) else { return found };
         let mut run =
-            Run { flow: self, view: self.facts.view(self.unit), rounds, known: FxHashMap::default() };
+            Run { flow: self, view: self.facts.view(self.unit), cycle, known: FxHashMap::default() };
         if !run.is_in_each_round(at) {
             return found;
         }
-        let is_behind_exit = run.rounds.is_behind_exit(self, at);
+        let is_behind_exit = run.cycle.is_behind_exit(self, at);
         let Some(width) = Function::width(self.unit.symbols.register(register)) else { return found };
-        for round in 0..ROUNDS {
-            let goes_on = run.goes_on(round);
+        for iteration in 0..MOST {
+            let goes_on = run.goes_on(iteration);
             if is_behind_exit && goes_on != Some(true) {
                 *is_complete = goes_on == Some(false);
                 break;
             }
-            match run.register(at, register, round, 0) {
+            match run.register(at, register, iteration, 0) {
                 Some(Value::At(place)) => values.push(place),
                 Some(Value::Bits(known)) => match known.constant(width) {
                     Some(number) => values.push(Place::literal(number)),
@@ -132,7 +132,7 @@ impl Loop {
         Some(Self { body, header, last, exit, branch, taken_goes_on })
     }
 
-    /// Whether an instruction is executed only in those rounds behind which the loop goes on.
+    /// Whether an instruction is executed only in those iterations behind which the loop goes on.
     fn is_behind_exit(&self, flow: &Flow<'_>, at: u32) -> bool {
         let cfg = flow.cfg();
         cfg.block_of(at).is_some_and(|block| block != self.exit && cfg.dominates(self.exit, block))
@@ -211,21 +211,21 @@ impl Domain for Iteration {
 struct Run<'f, 'a> {
     flow: &'f Flow<'a>,
     view: Function<'a>,
-    rounds: Loop,
+    cycle: Loop,
     known: FxHashMap<(DefinitionId, u32), Option<Value>>,
 }
 
 impl Run<'_, '_> {
     fn is_inside(&self, instruction: u32) -> Option<BlockId> {
-        self.view.cfg.block_of(instruction).filter(|block| self.rounds.body.contains(block))
+        self.view.cfg.block_of(instruction).filter(|block| self.cycle.body.contains(block))
     }
 
-    /// Whether each round executes an instruction once.
+    /// Whether each iteration executes an instruction once.
     fn is_in_each_round(&self, instruction: u32) -> bool {
         let Some(block) = self.is_inside(instruction) else { return false };
         let (cfg, unit) = (self.view.cfg, self.view.unit);
-        let each = cfg.dominates(block, self.rounds.last) || cfg.dominates(block, self.rounds.exit);
-        // Who is let through is the same in all rounds.
+        let each = cfg.dominates(block, self.cycle.last) || cfg.dominates(block, self.cycle.exit);
+        // Who is let through is the same in all iterations.
         let is_let_through = || match unit.symbols.guard(instruction) {
             Resolution::Register(register) => self.view.definitions.of(register).iter().all(|id| {
                 let made = self.view.definitions.get(*id).instruction;
@@ -234,28 +234,28 @@ impl Run<'_, '_> {
             }),
             _ => unit.module.guard(&unit.module.instructions[instruction as usize]).is_none(),
         };
-        each && !self.goes_round_inside(block) && is_let_through()
+        each && !self.is_in_inner_cycle(block) && is_let_through()
     }
 
     /// Whether a block is in a loop inside this one.
-    fn goes_round_inside(&self, block: BlockId) -> bool {
+    fn is_in_inner_cycle(&self, block: BlockId) -> bool {
         let cfg = self.view.cfg;
-        let goes_on = |at: BlockId| at != self.rounds.header && self.rounds.body.contains(&at);
-        block != self.rounds.header && cfg.comes_back(block, self.view.budget, goes_on)
+        let goes_on = |at: BlockId| at != self.cycle.header && self.cycle.body.contains(&at);
+        block != self.cycle.header && cfg.comes_back(block, self.view.budget, goes_on)
     }
 
-    /// Whether another round follows, if that is known.
-    fn goes_on(&mut self, round: u32) -> Option<bool> {
+    /// Whether another iteration follows, if that is known.
+    fn goes_on(&mut self, iteration: u32) -> Option<bool> {
         let unit = self.view.unit;
-        let branch = self.rounds.branch;
+        let branch = self.cycle.branch;
         let guard = unit.module.guard(&unit.module.instructions[branch as usize])?;
         let Resolution::Register(predicate) = unit.symbols.guard(branch) else { return None };
-        let holds = self.register(branch, predicate, round, 0)?.number(1)?;
-        Some(((holds != 0) != guard.negated) == self.rounds.taken_goes_on)
+        let holds = self.register(branch, predicate, iteration, 0)?.number(1)?;
+        Some(((holds != 0) != guard.negated) == self.cycle.taken_goes_on)
     }
 
     /// What a register holds where an instruction reads it.
-    fn register(&mut self, at: u32, register: RegisterId, round: u32, depth: u32) -> Option<Value> {
+    fn register(&mut self, at: u32, register: RegisterId, iteration: u32, depth: u32) -> Option<Value> {
         if depth > DEEP || !self.view.budget.take(1) {
             return None;
         }
@@ -265,12 +265,12 @@ impl Run<'_, '_> {
                 if guarded || !self.view.cfg.passes_before(made, at) {
                     None
                 } else {
-                    self.definition(id, round, depth)
+                    self.definition(id, iteration, depth)
                 }
             }
             ValueId::Join(join) => match self.entered(join)? {
-                (first, _) if round == 0 => self.definition(first, 0, depth),
-                (_, next) => self.definition(next, round - 1, depth),
+                (first, _) if iteration == 0 => self.definition(first, 0, depth),
+                (_, next) => self.definition(next, iteration - 1, depth),
             },
         };
         let width = Function::width(self.view.unit.symbols.register(register))?;
@@ -281,7 +281,7 @@ impl Run<'_, '_> {
         found.filter(is_known).or_else(|| self.outside(at, register))
     }
 
-    /// What gives a register its value before the first round, and in each of them.
+    /// What gives a register its value before the first iteration, and in each of them.
     fn entered(&self, join: JoinId) -> Option<(DefinitionId, DefinitionId)> {
         let all = self.view.definitions.all(ValueId::Join(join), self.view.budget)?;
         let [one, other] = all[..] else { return None };
@@ -313,25 +313,25 @@ impl Run<'_, '_> {
         known.constant(width.min(COLUMN)).map(|_| Value::Bits(known))
     }
 
-    fn definition(&mut self, id: DefinitionId, round: u32, depth: u32) -> Option<Value> {
+    fn definition(&mut self, id: DefinitionId, iteration: u32, depth: u32) -> Option<Value> {
         let made = self.view.definitions.get(id).instruction;
         let is_inside = self.is_inside(made).is_some();
         if is_inside && !self.is_in_each_round(made) {
             return None;
         }
-        let key = (id, if is_inside { round } else { 0 });
+        let key = (id, if is_inside { iteration } else { 0 });
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
         // What is made of itself has no value.
         self.known.insert(key, None);
-        let value = self.made(id, round, depth + 1);
+        let value = self.made(id, iteration, depth + 1);
         self.known.insert(key, value);
         value
     }
 
     /// What an instruction makes.
-    fn made(&mut self, id: DefinitionId, round: u32, depth: u32) -> Option<Value> {
+    fn made(&mut self, id: DefinitionId, iteration: u32, depth: u32) -> Option<Value> {
         let Definition { instruction: at, operand, register, .. } = *self.view.definitions.get(id);
         let unit = self.view.unit;
         if unit.operations.of(at).computes() == Computation::Load {
@@ -342,7 +342,7 @@ impl Run<'_, '_> {
         let arithmetic = computing.arithmetic.filter(Arithmetic::is_followed)?;
         let (position, count) = (computing.position(operand)?, computing.results().len());
         let sources: SmallVec<[Option<Value>; 4]> =
-            computing.sources().iter().map(|it| self.argument(at, it.argument, round, depth)).collect();
+            computing.sources().iter().map(|it| self.argument(at, it.argument, iteration, depth)).collect();
         let value = arithmetic.transfer(&mut Iteration, &sources, position, count)?;
         let width = Function::width(unit.symbols.register(register))?;
         Some(match value {
@@ -354,11 +354,11 @@ impl Run<'_, '_> {
         })
     }
 
-    fn argument(&mut self, at: u32, argument: Argument, round: u32, depth: u32) -> Option<Value> {
+    fn argument(&mut self, at: u32, argument: Argument, iteration: u32, depth: u32) -> Option<Value> {
         match argument.simple() {
             Simple::Number(value) => Some(Value::Bits(Known::from(value))),
-            Simple::Register(id) => self.register(at, id, round, depth),
-            Simple::Not(id) => match self.register(at, id, round, depth)? {
+            Simple::Register(id) => self.register(at, id, iteration, depth),
+            Simple::Not(id) => match self.register(at, id, iteration, depth)? {
                 Value::Bits(known) => Some(Value::Bits(known_bits::not(known))),
                 Value::At(_) => None,
             },

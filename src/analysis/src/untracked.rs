@@ -1,7 +1,7 @@
-//! Operations of the last round of a loop that no commit tracks.
+//! Operations of the last iteration of a loop that no commit tracks.
 //!
-//! A commit tracks what its thread has issued before it. Where the commit of each round stands before what the
-//! round issues, that of the last round stays behind: nothing learns when it is complete.
+//! A commit tracks what its thread has issued before it. Where the commit of each iteration stands before what the
+//! iteration issues, that of the last iteration stays behind: nothing learns when it is complete.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::reach::{Direction, Passed};
 use super::walks::Walk;
 use crate::isa::generic::Control;
 
-/// An operation, and the commit that stands before it in each round.
+/// An operation, and the commit that stands before it in each iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Untracked {
     /// The operation.
@@ -66,7 +66,7 @@ impl Flow<'_> {
         None
     }
 
-    /// The commit that stands before an operation in each round of a loop, if none can follow the last one.
+    /// The commit that stands before an operation in each iteration of a loop, if none can follow the last one.
     fn stays_behind(
         &self,
         operation: u32,

@@ -222,7 +222,7 @@ struct Way<'f, 'a> {
 enum Lanes {
     /// By warp.
     Known(Box<Sum>),
-    /// Those of the value before, in a round.
+    /// Those of the value before, in an iteration.
     Before,
 }
 
@@ -302,7 +302,7 @@ impl Way<'_, '_> {
         self.depth += 1;
         let found = self.find(at, register, value);
         self.depth -= 1;
-        // What was found in a round holds there only.
+        // What was found in an iteration holds there only.
         if let (ValueId::Definition(id), true) = (value, self.around.is_empty()) {
             self.known.insert(id, found.clone());
         }
@@ -341,14 +341,14 @@ impl Way<'_, '_> {
         }
         self.around.push(join);
         let mut all: Option<Box<Sum>> = None;
-        let (mut agree, mut goes_round) = (true, false);
+        let (mut agree, mut is_carried) = (true, false);
         for input in self.view.definitions.joined(join).iter() {
             let found = match *input {
                 ValueId::Definition(id) => self.side(id),
                 ValueId::Join(inner) => self.joined(inner),
             };
             match (&mut all, found) {
-                (_, Some(Lanes::Before)) => goes_round = true,
+                (_, Some(Lanes::Before)) => is_carried = true,
                 (Some(known), Some(Lanes::Known(found))) if known.lanes == found.lanes => {
                     known.columns = known.columns.filter(|columns| found.columns == Some(*columns));
                 }
@@ -360,14 +360,14 @@ impl Way<'_, '_> {
             }
         }
         self.around.pop();
-        // Where all of it goes round, nothing gave it a first value; it is that of an outer round, then.
+        // Where all of it is carried, nothing gave it a first value; it is that of an outer iteration, then.
         let before = || (!self.around.is_empty()).then_some(Lanes::Before);
         if !agree {
             return self.made_by_each(join);
         }
         let Some(mut all) = all else { return before() };
-        // A round may add columns.
-        all.columns = all.columns.filter(|_| !goes_round);
+        // An iteration may add columns.
+        all.columns = all.columns.filter(|_| !is_carried);
         Some(Lanes::Known(all))
     }
 

@@ -62,7 +62,7 @@ pub fn of(unit: &Unit, kernel: &str) -> Option<Told> {
 }
 
 /// Columns that are accessed in the iterations of a loop.
-struct InRounds {
+struct InIterations {
     root: Root,
     first: u32,
     count: u32,
@@ -190,10 +190,10 @@ impl Teller<'_> {
     fn add(&self, told: &mut Use, at: u32, action: Action, columns: Option<Columns>, detail: &str) {
         let known = columns.and_then(|columns| Some((columns, columns.certain()?)));
         let Some((columns, (root, range))) = known else {
-            if let Some(rounds) = columns.and_then(|columns| self.in_rounds(at, &columns)) {
-                let InRounds { root, first, count, is_complete } = rounds;
-                let rounds = if is_complete { "in a loop" } else { "first iterations of a loop" };
-                let detail = [detail, rounds].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
+            if let Some(iterations) = columns.and_then(|columns| self.in_iterations(at, &columns)) {
+                let InIterations { root, first, count, is_complete } = iterations;
+                let which = if is_complete { "in a loop" } else { "first iterations of a loop" };
+                let detail = [detail, which].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
                 let step = self.step(at, action, vec![(first, count)], &detail.join(", "));
                 space(told, self.root(root)).steps.push(step);
                 return;
@@ -214,16 +214,16 @@ impl Teller<'_> {
         space(told, self.root(root)).steps.push(step);
     }
 
-    /// The columns that are accessed round by round, where each round is known: from the first one on, all.
-    fn in_rounds(&self, at: u32, columns: &Columns) -> Option<InRounds> {
+    /// The columns that are accessed iteration by iteration, where each is known: from the first one on, all.
+    fn in_iterations(&self, at: u32, columns: &Columns) -> Option<InIterations> {
         let event = self.flow.event_at(at)?;
         let (address, _) = footprint::accessed(self.flow.instruction(event)?)?;
         let Base::Register(register) = address.base else { return None };
-        let rounds = self.flow.in_rounds(at, register.id);
+        let iterations = self.flow.in_iterations(at, register.id);
         let by = address.offset;
         let mut starts = Vec::new();
         let mut root = None;
-        for place in &rounds.values {
+        for place in &iterations.values {
             let column = i64::from(place.column()?).checked_add(by)?;
             if *root.get_or_insert(place.root) != place.root {
                 return None;
@@ -235,7 +235,7 @@ impl Teller<'_> {
         // Without gaps.
         let is_dense = starts.windows(2).all(|pair| pair[1] - pair[0] <= columns.count());
         let count = last + columns.count() - first;
-        is_dense.then_some(InRounds { root: root?, first, count, is_complete: rounds.is_complete })
+        is_dense.then_some(InIterations { root: root?, first, count, is_complete: iterations.is_complete })
     }
 
     /// The warps that execute an instruction, if they are known.

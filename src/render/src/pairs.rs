@@ -216,7 +216,7 @@ mod tests {
         let remark = format!("warp {read} reads `{name}+{read}`, and nothing orders that");
         Diagnostic::new(Code::SharedMemoryRace, span(read), "two accesses", remark).label(
             span(written),
-            format!("with what warp 7 (lane {written}), 2nd round of its loop, writes here"),
+            format!("with what warp 7 (lane {written}), 2nd iteration of its loop, writes here"),
         )
     }
 

@@ -41,8 +41,8 @@ pub(crate) struct Access {
     /// The warp that issued it, and its lanes.
     pub(crate) warp: u32,
     pub(crate) mask: u32,
-    /// Rounds of the loop that it was in before.
-    pub(crate) round: u32,
+    /// Iterations of the loop that it was in before.
+    pub(crate) iteration: u32,
     pub(crate) via: Via,
     pub(crate) writes: bool,
     /// Who takes part, if it is not weak.
@@ -330,7 +330,7 @@ mod tests {
             step: 0,
             warp: 0,
             mask: 1,
-            round: 0,
+            iteration: 0,
             via,
             writes,
             strong: None,

@@ -30,7 +30,7 @@ impl Executing<'_> {
         let mut blocks = Walk::new(function.budget, [block]);
         while let Some(at) = blocks.pop() {
             for (branch, way) in &self.deciding.blocks[at.index()] {
-                // Loops go round for some threads longer than for others.
+                // Loops have more iterations for some threads than for others.
                 if *way == Way::Several {
                     return false;
                 }
@@ -75,7 +75,7 @@ impl Executing<'_> {
         }
     }
 
-    /// Whether what each round of a loop makes of a register is the same for all threads in this round.
+    /// Whether what each iteration of a loop makes of a register is the same for all threads in this iteration.
     fn is_counted_same(&self, reader: u32, join: JoinId, of: Extent, depth: u32) -> bool {
         let Function { cfg, definitions, budget, .. } = self.function;
         let Some(all) = definitions.all(ValueId::Join(join), budget) else { return false };
@@ -91,7 +91,7 @@ impl Executing<'_> {
             (true, false) => (other, one),
             (true, true) | (false, false) => return false,
         };
-        // In each round of the innermost loop, once.
+        // In each iteration of the innermost loop, once.
         let header = cfg.dominating(read).find(|header| {
             budget.take(1) && cfg.block(*header).predecessors.iter().any(|it| cfg.dominates(*header, *it))
         });
@@ -106,8 +106,8 @@ impl Executing<'_> {
             && self.is_made_same(inner, Some(join), of, depth + 1)
     }
 
-    /// Whether a definition makes the same in all threads, where all have the same in what goes round.
-    fn is_made_same(&self, id: DefinitionId, round: Option<JoinId>, of: Extent, depth: u32) -> bool {
+    /// Whether a definition makes the same in all threads, where all have the same before the iteration.
+    fn is_made_same(&self, id: DefinitionId, iteration: Option<JoinId>, of: Extent, depth: u32) -> bool {
         let function = &self.function;
         let definition = *function.definitions.get(id);
         let at = definition.instruction;
@@ -138,8 +138,8 @@ impl Executing<'_> {
             }
             match unit.symbols.operand(index as u32) {
                 Resolution::Register(register) => {
-                    let goes_round = || function.value(at, register) == round.map(ValueId::Join);
-                    round.is_some() && goes_round() || self.is_same((at, register), of, depth + 1)
+                    let comes_back = || function.value(at, register) == iteration.map(ValueId::Join);
+                    iteration.is_some() && comes_back() || self.is_same((at, register), of, depth + 1)
                 }
                 Resolution::Special(special) => {
                     let facts = special.facts();

@@ -8,7 +8,7 @@ use crate::executing::Warps;
 use crate::isa::generic::Synchronization;
 use crate::reach::Passed;
 
-/// More rounds through a function are not made to count what it passes.
+/// More iterations through a function are not made to count what it passes.
 const ROUNDS: usize = 8;
 
 impl<'a> Kernel<'a> {

@@ -52,7 +52,7 @@ impl Flow<'_> {
     }
 
     /// Whether a wait is for the first phase at some time: its parity is 0, or begins with 0 where a loop
-    /// counts, or each round turns it.
+    /// counts, or each iteration turns it.
     pub fn waits_for_first(&self, wait: &Used) -> bool {
         if let Some(parity) = self.parity(wait) {
             return !parity;
@@ -143,7 +143,7 @@ impl Flow<'_> {
 
     /// Whether what chooses one of several mbarriers comes back to the first: by a mask, by a remainder, or as it is
     /// chosen or set anew.
-    pub fn goes_round(&self, used: &Used) -> bool {
+    pub fn comes_back(&self, used: &Used) -> bool {
         /// More values are not looked at.
         const MOST: usize = 64;
         /// No ring has more mbarriers.
@@ -152,7 +152,7 @@ impl Flow<'_> {
         let module = &self.unit.module;
         let base = module.base_of(used.operand);
         let Some(register) = base.and_then(|base| self.register_at(base)) else { return false };
-        // The numbers that it is set to, and whether that is in a round; whether something counts.
+        // The numbers that it is set to, and whether that is in an iteration; whether something counts.
         let mut set: SmallVec<[(i128, bool); 4]> = SmallVec::new();
         let mut counts = false;
         let mut values = Walk::new(view.budget, view.value(used.instruction, register)).at_most(MOST);
@@ -184,7 +184,7 @@ impl Flow<'_> {
             let registers = operands.range().skip(1).filter_map(|it| self.register_at(it as u32));
             values.extend(registers.filter_map(|register| view.value(made, register)));
         }
-        // What is set to another number each time may be all there is: two rounds, one for each.
+        // What is set to another number each time may be all there is: two iterations, one for each.
         let is_again = |(at, (number, _)): (usize, &(i128, bool))| {
             set.iter().enumerate().any(|(other, (it, _))| other != at && it == number)
         };
@@ -229,7 +229,7 @@ impl Flow<'_> {
         Some(Makers { all, is_only: ids.len() == 1 })
     }
 
-    /// Whether a loop around a wait counts or turns what its parity is made of, be it in some rounds only: sooner or
+    /// Whether a loop around a wait counts or turns what its parity is made of, be it in some iterations only: sooner or
     /// later it is 0.
     fn takes_turns(&self, view: &Function<'_>, read: (u32, RegisterId), wait: u32, depth: u32) -> bool {
         let Some(Makers { all, is_only }) = (depth < DEEP).then(|| self.makers(view, read)).flatten() else {
@@ -292,7 +292,7 @@ impl Flow<'_> {
                 if let Some(number) = literal::evaluate(&self.unit.source, &self.unit.module, found) {
                     return if depth == 0 { number & 1 == 0 } else { number == 0 };
                 }
-                // What goes round is made of what it was before.
+                // What a loop carries is made of what it was before.
                 self.register_at(operand as u32)
                     .filter(|_| is_only || is_moved)
                     .is_some_and(|register| self.begins_with_zero(view, (made, register), depth + 1))

@@ -4,7 +4,7 @@
 //! fills waits for the one who empties, who waits for what has been filled. What is said here is certain: of some waits,
 //! nobody gets past any without having got past another one of them before. Without those ways past them, a thread
 //! comes to each of them with parity 0 only, and to nothing that arrives at their mbarriers. So it does not matter how
-//! often a wait stands in the text: of a loop that is unrolled, all rounds wait, and so do those that are left.
+//! often a wait stands in the text: of a loop that is unrolled, all iterations wait, and so do those that are left.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use crate::isa::generic::Flag;
 use crate::mbarriers::{Mbarrier, Several, Use, Used};
 use crate::resolve::symbols::Resolution;
 
-/// Kernels with more waits or arrivals have them in the text once for each round.
+/// Kernels with more waits or arrivals have them in the text once for each iteration.
 const MOST: usize = 32;
 
 /// A wait for the first phase, and where it leads to.

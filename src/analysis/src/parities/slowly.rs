@@ -57,24 +57,24 @@ impl Flow<'_> {
             if arrivals.len().max(waits.len()) > MOST || self.may_be_one_of(&mbarrier, elsewhere) {
                 return None;
             }
-            loops.iter().find_map(|round| self.turns_slowly_in(&loops, round, mbarrier, &arrivals, &waits))
+            loops.iter().find_map(|cycle| self.turns_slowly_in(&loops, cycle, mbarrier, &arrivals, &waits))
         })
     }
 
     fn turns_slowly_in(
         &self,
         loops: &[Loop],
-        round: &Loop,
+        cycle: &Loop,
         mbarrier: Mbarrier,
         arrivals: &[&Used],
         waits: &[&Used],
     ) -> Option<WrongParity> {
-        let waits: Together<'_> = waits.iter().copied().filter(|it| self.is_inside(round, it)).collect();
+        let waits: Together<'_> = waits.iter().copied().filter(|it| self.is_inside(cycle, it)).collect();
         if waits.is_empty() || !self.facts.budget.take(1) {
             return None;
         }
-        let here = arrivals.iter().any(|it| self.is_inside(round, it));
-        let arriving = if here { round } else { self.in_step_with(loops, round, &waits, arrivals)? };
+        let here = arrivals.iter().any(|it| self.is_inside(cycle, it));
+        let arriving = if here { cycle } else { self.in_step_with(loops, cycle, &waits, arrivals)? };
         let inside: Together<'_> =
             arrivals.iter().copied().filter(|it| self.is_inside(arriving, it)).collect();
         let first = **inside.first()?;
@@ -87,7 +87,7 @@ impl Flow<'_> {
             || self.expected(mbarrier) != Some(1)
             || !arrivals.iter().all(|it| self.most_threads_of(it) == Some(1))
             || arrivals.iter().any(is_apart)
-            || !self.are_in_each(loops, round, &waits)
+            || !self.are_in_each(loops, cycle, &waits)
             || !self.are_in_each(loops, arriving, &inside)
         {
             return None;
@@ -95,17 +95,17 @@ impl Flow<'_> {
         if here && waits.len() > 1 && !self.take_turns(&waits, &inside) && !self.take_turns(&inside, &waits) {
             return None;
         }
-        let every = self.waits_between_turns(round, &waits, |every| every > 1)?;
+        let every = self.waits_between_turns(cycle, &waits, |every| every > 1)?;
         let why = Why::TurnsSlowly { every };
         Some(WrongParity { wait: **waits.first()?, arrival: first, parity: false, why })
     }
 
     /// The loop of another role that arrives, where each of its arrivals comes after a wait for the role that waits:
-    /// it waits for an mbarrier at which each iteration of `round` arrives, with a parity that turns each time.
+    /// it waits for an mbarrier at which each iteration of `cycle` arrives, with a parity that turns each time.
     fn in_step_with<'l>(
         &self,
         loops: &'l [Loop],
-        round: &Loop,
+        cycle: &Loop,
         waits: &[&Used],
         arrivals: &[&Used],
     ) -> Option<&'l Loop> {
@@ -131,9 +131,9 @@ impl Flow<'_> {
                 };
                 told.len() == waits.len()
                     && heard.len() == inside.len()
-                    && told.iter().all(|it| self.is_inside(round, it))
+                    && told.iter().all(|it| self.is_inside(cycle, it))
                     && told.iter().all(is_enough)
-                    && self.are_in_each(loops, round, &told)
+                    && self.are_in_each(loops, cycle, &told)
                     && self.are_in_each(loops, other, &heard)
                     && (inside.len() == 1 || self.take_turns(&heard, &inside))
                     && self.waits_between_turns(other, &heard, |every| every == 1).is_some()
@@ -141,7 +141,7 @@ impl Flow<'_> {
             let waited = used.iter().filter(|it| it.how == Use::Waits && self.is_inside(other, it));
             !inside.is_empty()
                 && inside.len() <= MOST
-                && other.blocks.is_disjoint(&round.blocks)
+                && other.blocks.is_disjoint(&cycle.blocks)
                 && inside.iter().all(is_other)
                 && waited.filter_map(|it| it.mbarrier).filter(Mbarrier::is_one).any(answers)
         };
@@ -156,20 +156,20 @@ impl Flow<'_> {
         all.map(|it| is_it(it).then_some(it)).collect()
     }
 
-    fn is_inside(&self, round: &Loop, used: &Used) -> bool {
-        self.cfg().block_of(used.instruction).is_some_and(|block| round.blocks.contains(&block))
+    fn is_inside(&self, cycle: &Loop, used: &Used) -> bool {
+        self.cfg().block_of(used.instruction).is_some_and(|block| cycle.blocks.contains(&block))
     }
 
     /// Whether each iteration of a loop executes all of these, once each.
-    fn are_in_each(&self, loops: &[Loop], round: &Loop, all: &[&Used]) -> bool {
+    fn are_in_each(&self, loops: &[Loop], cycle: &Loop, all: &[&Used]) -> bool {
         let executing = self.executing(None);
-        let mut same = loops.iter().filter(|it| it.first == round.first);
+        let mut same = loops.iter().filter(|it| it.first == cycle.first);
         let is_in_each =
-            |round: &Loop| all.iter().all(|it| self.is_in_each(round, it.instruction, &executing));
+            |cycle: &Loop| all.iter().all(|it| self.is_in_each(cycle, it.instruction, &executing));
         let is_innermost = |used: &&Used| {
             let mut around =
                 loops.iter().filter(|inner| self.is_inside(inner, used) && self.does_something(inner));
-            around.all(|inner| inner.first == round.first || !round.blocks.contains(&inner.first))
+            around.all(|inner| inner.first == cycle.first || !cycle.blocks.contains(&inner.first))
         };
         same.all(is_in_each) && all.iter().all(is_innermost)
     }
@@ -189,7 +189,7 @@ impl Flow<'_> {
     /// After how many waits, one after the other, the parity turns, where that is always the same and `counts`.
     fn waits_between_turns(
         &self,
-        round: &Loop,
+        cycle: &Loop,
         waits: &[&Used],
         counts: impl Fn(usize) -> bool,
     ) -> Option<u32> {
@@ -197,7 +197,7 @@ impl Flow<'_> {
         let (mut parities, mut every) = (0usize, None);
         let mut begins = None;
         for number in 0..WAITS.div_ceil(waits.len()) as u32 {
-            let of = Iteration { flow: self, view: &view, round, number };
+            let of = Iteration { flow: self, view: &view, cycle, number };
             for wait in waits {
                 let parity = of.operand(wait.instruction, wait.parity()?)? & 1 == 1;
                 let turned = parity != *begins.get_or_insert(parity);
@@ -221,7 +221,7 @@ impl Flow<'_> {
 struct Iteration<'i, 'a> {
     flow: &'i Flow<'a>,
     view: &'i Function<'a>,
-    round: &'i Loop,
+    cycle: &'i Loop,
     number: u32,
 }
 
@@ -272,14 +272,14 @@ impl Iteration<'_, '_> {
 
     fn is_inside(&self, id: DefinitionId) -> bool {
         let made = self.view.definitions.get(id).instruction;
-        self.view.cfg.block_of(made).is_some_and(|block| self.round.blocks.contains(&block))
+        self.view.cfg.block_of(made).is_some_and(|block| self.cycle.blocks.contains(&block))
     }
 
     fn definition(&self, id: DefinitionId, depth: u32) -> Option<u64> {
         let Definition { instruction: at, operand, guarded, .. } = *self.view.definitions.get(id);
         // Each iteration has to come there, and once.
         let block = self.view.cfg.block_of(at)?;
-        let comes = !self.is_inside(id) || self.view.cfg.dominates(block, self.round.last);
+        let comes = !self.is_inside(id) || self.view.cfg.dominates(block, self.cycle.last);
         if guarded || !comes {
             return None;
         }

@@ -255,7 +255,7 @@ impl Builder<'_> {
         Some(Made::Through(steps))
     }
 
-    /// Where a definition counts a register up or down, turns it round, or leaves it as it is under a condition:
+    /// Where a definition counts a register up or down, inverts it, or leaves it as it is under a condition:
     /// what it counts, which the register is behind it, too.
     pub(super) fn counted(&self, id: DefinitionId) -> Option<ValueId> {
         let Function { unit, definitions, .. } = self.function;
@@ -286,7 +286,7 @@ impl Builder<'_> {
         is_own.then_some(value)
     }
 
-    /// Whether a term is the same in each round of the loops that a block is in.
+    /// Whether a term is the same in each iteration of the loops that a block is in.
     pub(super) fn is_kept_round(&mut self, term: TermId, block: BlockId) -> bool {
         let leaves = self.facts[term.index()].leaves.clone();
         leaves.iter().all(|id| {

@@ -1,7 +1,7 @@
 //! How two terms compare of which neither is a number: by how far apart they are.
 //!
 //! So that what a loop counts stays less than its end, or is equal to it for once, the distance is a term of its
-//! own: with each round it is one less. It is a whole number: what the first term is, as a signed or an unsigned
+//! own: with each iteration it is one less. It is a whole number: what the first term is, as a signed or an unsigned
 //! number, less what the second one is.
 
 use smallvec::{SmallVec, smallvec};
@@ -62,7 +62,7 @@ impl ValueSet {
     /// How far a number is from these, or these from the number.
     fn distances(&self, number: u64, is_first: bool, is_signed: bool, width: u32) -> Self {
         let (last, sign) = (ones(width), 1 << (width - 1));
-        // With the sign turned round, signed numbers are in the order of unsigned ones.
+        // With the sign inverted, signed numbers are in the order of unsigned ones.
         let turn = if is_signed { sign } else { 0 };
         let number = i128::from((number & last) ^ turn);
         let apart = |of: u64| {
@@ -80,7 +80,7 @@ impl ValueSet {
     /// The distances behind a sum that takes the first term up, or the second one down.
     pub(super) fn further(&self, by: i64) -> Self {
         let moved = self.moved(by);
-        // What wraps round is on the other side then, and can be so only where it was not there before.
+        // What wraps around is on the other side then, and can be so only where it was not there before.
         let wraps = if by > 0 {
             (Self::range(EQUAL + 1, u64::MAX), Self::range(0, EQUAL.saturating_add_signed(by - 1)))
         } else {
@@ -223,7 +223,7 @@ mod tests {
         !set.and(&ValueSet::only(value)).is_empty()
     }
 
-    /// Numbers close to where they wrap round, and others.
+    /// Numbers close to where they wrap around, and others.
     fn numbers() -> impl Strategy<Value = u16> {
         prop_oneof![any::<u16>(), 0..5u16, 0xFFFB..=0xFFFFu16, 0x7FFC..0x8004u16]
     }

@@ -63,7 +63,7 @@ impl ValueSet {
     pub(super) fn compared(relation: Relation, with: u64, width: u32) -> Self {
         let last = ones(width);
         let sign = 1 << (width - 1);
-        // With the sign turned round, signed numbers are in the order of unsigned ones.
+        // With the sign inverted, signed numbers are in the order of unsigned ones.
         let turn = if relation.is_signed { sign } else { 0 };
         let at = (with & last) ^ turn;
         let parts = [
@@ -228,7 +228,7 @@ impl ValueSet {
         Self::of(self.ranges.iter().flat_map(moved), Self::NO_BITS)
     }
 
-    /// What `from - x` may be where `x` is in this set, and the other way round.
+    /// What `from - x` may be where `x` is in this set, and the other way around.
     pub(super) fn rest(&self, from: u64, width: u32) -> Self {
         let last = ones(width);
         let turned = |(first, end): &(u64, u64)| -> SmallVec<[(u64, u64); 2]> {
@@ -238,7 +238,7 @@ impl ValueSet {
         Self::of(self.ranges.iter().flat_map(turned), Self::NO_BITS)
     }
 
-    /// What `x ^ with` may be where `x` is in this set, and the other way round; nothing where that is not
+    /// What `x ^ with` may be where `x` is in this set, and the other way around; nothing where that is not
     /// said.
     pub(super) fn toggled(&self, with: u64, width: u32) -> Option<Self> {
         let last = ones(width);

@@ -711,7 +711,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The lowest bits of what a loop carries, or of a sum of that: what loops count comes round again there.
+    /// The lowest bits of what a loop carries, or of a sum of that: what loops count comes back there.
     fn lowest_bits(&mut self, of: TermId, mask: u64, width: u32) -> Option<(TermId, Inverse)> {
         let bits = (mask & ones(width)).trailing_ones();
         if bits >= width || mask & ones(width) != ones(bits) {
@@ -804,7 +804,7 @@ impl Builder<'_> {
         if base != other {
             return None;
         }
-        // What wraps round is equal to nothing else all the same, but it is not less or more.
+        // What wraps around is equal to nothing else all the same, but it is not less or more.
         let is_far = self.facts[base.index()].is_small && to_a.abs().max(to_b.abs()) < 1 << (width - 3);
         (!relation.is_order() || relation.is_signed && is_far).then(|| to_a.cmp(&to_b))
     }

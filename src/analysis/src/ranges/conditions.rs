@@ -64,7 +64,7 @@ pub(super) fn branch_test(
     let guard = unit.module.guard(&unit.module.instructions[branch as usize])?;
     let Resolution::Register(predicate) = unit.symbols.guard(branch) else { return None };
     let compared = compared(function, branch, predicate)?;
-    // The same round of a loop.
+    // The same iteration of a loop.
     if cfg.block_of(compared.compare) != Some(block) {
         return None;
     }

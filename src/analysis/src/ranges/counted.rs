@@ -2,7 +2,7 @@
 //!
 //! An element is a [`Base`] and [`Numbers`] that are added to it: `{4, 8, 12}` behind a variable. Two with
 //! different bases join to unknown. May: a value is one of those that are said, as long as no sum has
-//! wrapped round, which an address cannot. Numbers have a sign, whatever the type: what is added to an
+//! wrapped around, which an address cannot. Numbers have a sign, whatever the type: what is added to an
 //! address may be written as the complement of two.
 
 use super::Numbers;

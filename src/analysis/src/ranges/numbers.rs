@@ -194,7 +194,7 @@ impl Numbers {
     }
 
     /// Those that compare with a number in this way; none where no number does. A word is as large as it is
-    /// counted: it has not wrapped round.
+    /// counted: it has not wrapped around.
     #[must_use]
     pub fn compared(self, relation: Relation, with: i64) -> Option<Self> {
         // Numbers without a sign are not negative.

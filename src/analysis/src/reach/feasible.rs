@@ -265,7 +265,7 @@ impl<'a> Feasible<'a> {
                     if !self.paths.leave(&self.function, way.block, successor, &mut knowledge) {
                         continue;
                     }
-                    // Only round a loop does one path meet what another round of it has left.
+                    // Only around a loop does one path meet what another iteration of it has left.
                     let by = if cfg.is_in_loop(successor) {
                         self.paths.way_to(&self.function, successor, &knowledge)
                     } else {
@@ -426,10 +426,10 @@ mod tests {
         assert!(possible(&format!("{test} membar.gl; @!p1 bra A; membar.cta; A: @p1 bra B; membar.sys; B:")));
         // It is another one by then.
         assert!(possible(&format!("{test} @p1 membar.gl; {test} @!p1 membar.sys;")));
-        let round = "L: {test} @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
-        assert!(possible(&round.replace("{test}", test)));
-        let round = "{test} L: @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
-        assert!(!possible(&round.replace("{test}", test)));
+        let text = "L: {test} @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
+        assert!(possible(&text.replace("{test}", test)));
+        let text = "{test} L: @p1 bra A; membar.sys; A: @!p1 bra B; membar.gl; B: @p2 bra L;";
+        assert!(!possible(&text.replace("{test}", test)));
     }
 
     #[test]
@@ -498,9 +498,9 @@ mod tests {
         assert!(way(shifted, &chosen.replace("r2, -1", "r1, -1")), "another value is compared");
         assert!(way(shifted, &chosen.replace("ge.s32", "lt.s32")), "it is less");
         assert!(way(shifted, &chosen.replace("r3, -2", "r3, 2")), "it is more");
-        assert!(way("ld.global.u32 r3, [d1];", chosen), "it may wrap round");
+        assert!(way("ld.global.u32 r3, [d1];", chosen), "it may wrap around");
         assert!(!way("", "add.s32 r3, r2, 1; setp.eq.s32 p2, r3, r2;"), "never equal");
-        assert!(way("", "add.s32 r3, r2, -1; setp.ge.s32 p2, r3, r2;"), "it may wrap round");
+        assert!(way("", "add.s32 r3, r2, -1; setp.ge.s32 p2, r3, r2;"), "it may wrap around");
     }
 
     #[test]
@@ -518,7 +518,7 @@ mod tests {
                      L: membar.cta; add.s32 r3, r3, 1; setp.lt.s32 p2, r3, r2; @p2 bra L; A:";
         assert!(!possible(&format!("membar.gl; {first} setp.gt.s32 p3, r2, 0; @!p3 bra B; membar.sys; B:")));
         assert!(possible(&format!("membar.gl; {first} membar.sys;")));
-        // What a loop carries is another value in each round.
+        // What a loop carries is another value in each iteration.
         let counter = "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 1; @p1 bra A; membar.gl; A: {next} \
                        setp.eq.u32 p2, r3, 1; @!p2 bra B; membar.sys; B: {last} setp.lt.u32 p3, r3, 9; @p3 bra L;";
         let with =
@@ -526,7 +526,7 @@ mod tests {
         assert!(with("", "add.u32 r3, r3, 1;"));
         assert!(with("add.u32 r3, r3, 1;", ""));
         assert!(!with("membar.cta;", "membar.cta; add.u32 r3, r3, 1;"));
-        // The predicate is of the round before.
+        // The predicate is of the iteration before.
         assert!(possible(
             "mov.u32 r3, 0; L: setp.eq.u32 p1, r3, 0; add.u32 r3, r3, 1; @!p1 bra A; membar.gl; A: \
              setp.eq.u32 p2, r3, 0; @p2 bra B; membar.sys; B: @p4 bra L;"
@@ -546,7 +546,7 @@ mod tests {
         assert!(possible(&predicate.replace("{set}", "mov.pred p3, 0;")));
         assert!(possible(&predicate.replace("{set}", "@p4 mov.pred p3, 1;")));
         assert!(!possible(&predicate.replace("{set}", "mov.pred p3, 1; @p4 mov.pred p3, 1;")));
-        // What one round decides by what it reads, another one decides otherwise.
+        // What one iteration decides by what it reads, another one decides otherwise.
         let lazily = "mov.u32 r3, 0; L: ld.global.u32 r4, [d1]; setp.ne.u32 p1, r4, 0; \
                       setp.eq.and.u32 p2, r3, 0, {of}; @!p2 bra A; membar.sys; membar.gl; \
                       A: selp.u32 r3, 1, r3, {by}; @p4 bra L;";
@@ -562,8 +562,8 @@ mod tests {
     }
 
     #[test]
-    fn rounds() {
-        // Something in the first round only, or in the last one.
+    fn iterations() {
+        // Something in the first iteration only, or in the last one.
         let counter = "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, {when}; @p1 bra A; membar.sys; membar.gl; \
                        A: add.u32 r3, r3, {by}; setp.lt.{ty} p2, r3, {end}; @p2 bra L;";
         let with = |when: &str, by: &str, ty: &str, end: &str| {
@@ -576,7 +576,7 @@ mod tests {
         assert!(!with("0", "1", "s32", "r2"));
         assert!(!with("15", "1", "u32", "16"));
         assert!(with("0", "0", "u32", "16"));
-        // In all rounds, or as soon as the number comes round again.
+        // In all iterations, or as soon as the number comes back.
         assert!(possible(
             "mov.u32 r3, 0; L: membar.sys; membar.gl; add.u32 r3, r3, 1; setp.lt.u32 p2, r3, 9; @p2 bra L;"
         ));
@@ -624,18 +624,18 @@ mod tests {
         let late = "setp.eq.u32 p3, r6, 9;";
         assert!(number(&format!("mov.u32 r4, 0; @p3 mov.u32 r4, 1; {late}")));
         assert!(way("mov.pred p1, 0; @p3 mov.pred p1, 1; @p4 bra S; mov.pred p1, 1; S:"));
-        let round = |make: &str| {
+        let carried = |make: &str| {
             possible(&format!(
                 "mov.u32 r7, 0; mov.u32 r4, 0; L: and.b32 r8, r7, r2; setp.ne.u32 p3, r8, 0; {make} \
                  setp.ne.u32 p1, r4, 0; @!p1 bra A; membar.gl; A: @!p3 bra B; membar.cta; B: \
                  add.u32 r7, r7, 1; setp.lt.u32 p5, r7, 9; @p5 bra L; membar.sys;"
             ))
         };
-        assert!(!round("mov.u32 r4, 0; @p3 mov.u32 r4, 1;"));
-        assert!(!round("mov.u32 r4, 0; @!p3 bra S; mov.u32 r4, 1; S:"));
-        assert!(round("@p3 mov.u32 r4, 1;"), "it stays that in the next round");
-        assert!(round("@!p3 bra S; mov.u32 r4, 1; S:"), "it stays that in the next round");
-        // What is chosen is turned round.
+        assert!(!carried("mov.u32 r4, 0; @p3 mov.u32 r4, 1;"));
+        assert!(!carried("mov.u32 r4, 0; @!p3 bra S; mov.u32 r4, 1; S:"));
+        assert!(carried("@p3 mov.u32 r4, 1;"), "it stays that in the next iteration");
+        assert!(carried("@!p3 bra S; mov.u32 r4, 1; S:"), "it stays that in the next iteration");
+        // What is chosen is inverted.
         assert!(!number("selp.b32 r5, -1, 0, p3; not.b32 r4, r5; xor.b32 r4, r4, -1;"));
         assert!(number("selp.b32 r5, -1, 0, p3; not.b32 r4, r5;"));
         assert!(!number("selp.b32 r5, 0, 1, p3; xor.b32 r4, r5, 1;"));
@@ -645,7 +645,7 @@ mod tests {
 
     #[test]
     fn what_comes_round() {
-        // The first of some rounds, and then another one of them.
+        // The first of some iterations, and then another one of them.
         let modulo = "mov.u32 r3, 0; L: and.b32 r4, r3, {mask}; setp.ne.u32 p1, r4, 0; @p1 bra A; membar.gl; \
                       A: setp.ne.u32 p2, r4, {kill}; @p2 bra B; membar.cta; B: setp.ne.u32 p3, r4, {then}; \
                       @p3 bra C; membar.sys; C: add.u32 r3, r3, {by}; @p4 bra L;";
@@ -658,13 +658,13 @@ mod tests {
         assert!(!with("3", "2", "1", "-1"), "backwards");
         assert!(with("3", "1", "2", "2"), "the kill is passed over");
         assert!(!with("7", "5", "6", "1"));
-        assert!(!with("1", "1", "2", "1"), "there is no such round");
+        assert!(!with("1", "1", "2", "1"), "there is no such iteration");
         assert!(with("3", "1", "2", "r2"));
         // By way of a sum.
         let next = "mov.u32 r3, 0; L: and.b32 r4, r3, 3; setp.ne.u32 p1, r4, 0; @p1 bra A; membar.gl; A: \
                     add.u32 r5, r3, 3; and.b32 r5, r5, 3; setp.ne.u32 p2, r5, {kill}; @p2 bra B; membar.cta; B: \
                     setp.ne.u32 p3, r4, 2; @p3 bra C; membar.sys; C: add.u32 r3, r3, 1; @p4 bra L;";
-        assert!(!possible(&next.replace("{kill}", "0")), "the round behind the first");
+        assert!(!possible(&next.replace("{kill}", "0")), "the iteration behind the first");
         assert!(possible(&next.replace("{kill}", "2")), "the last one");
         // One that counts within its bounds.
         let ring = "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.gl; A: setp.ne.u32 p2, r3, 1; \
@@ -700,7 +700,7 @@ mod tests {
         assert!(possible(&lazy.replace("{set}", "selp.b32 r3, r3, 1, p1;")));
         assert!(possible(&lazy.replace("{set}", "@!p1 mov.u32 r3, 1;")));
         assert!(possible(&lazy.replace("{set}", "@p5 mov.u32 r3, 1;")));
-        // What one round does, the next one knows.
+        // What one iteration does, the next one knows.
         let before = "setp.eq.u32 p5, r2, 3; mov.pred p1, 0; mov.u32 r4, 0; L: @!p1 bra A; membar.cta; A: and.b32 r5, r4, r2; \
                       setp.ne.u32 p2, r5, 0; @!p2 bra B; membar.sys; membar.gl; B: {carry} \
                       add.u32 r4, r4, 1; @p4 bra L;";

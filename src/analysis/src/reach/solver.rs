@@ -364,8 +364,8 @@ impl<'a> Solver<'a> {
                 Step::KillGroup(group) => state.kill(self.groups[group.0 as usize]),
                 Step::Gen(fact) => {
                     state.bare |= batch.bit(fact);
-                    // What was discharged is the one before, of an earlier round.
-                    if self.problem.by_round {
+                    // What was discharged is the one before, of an earlier iteration.
+                    if self.problem.by_iteration {
                         state.discharged &= !batch.bit(fact);
                     }
                 }

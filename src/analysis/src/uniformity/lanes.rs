@@ -27,7 +27,7 @@ fn made_of(
     keeps: impl Fn(Change, &RawInstruction) -> bool,
 ) -> Option<Special> {
     let (mut at, mut index) = (instruction, operand);
-    // A chain that is longer goes round and round.
+    // A chain that is longer comes back to itself.
     for _ in 0..=function.definitions.len() {
         if !function.budget.take(1) {
             return None;

@@ -25,7 +25,7 @@ pub(super) struct Operation {
     pub(super) step: u32,
     pub(super) warp: u32,
     pub(super) mask: u32,
-    pub(super) round: u32,
+    pub(super) iteration: u32,
     /// Operations of one queue take effect in their order.
     pub(super) queue: Option<u32>,
     pub(super) agent: Agent,
@@ -148,7 +148,7 @@ impl Machine<'_> {
             step: strand.step,
             warp: strand.warp,
             mask: strand.mask,
-            round: self.rounds(strand),
+            iteration: self.iterations(strand),
             queue,
             agent,
             tick,

@@ -36,7 +36,7 @@ impl Machine<'_> {
             step: strand.step,
             warp: strand.warp,
             mask,
-            round: self.rounds(strand),
+            iteration: self.iterations(strand),
             via,
             writes,
             strong: None,
@@ -55,7 +55,7 @@ impl Machine<'_> {
             step: operation.step,
             warp: operation.warp,
             mask: operation.mask,
-            round: operation.round,
+            iteration: operation.iteration,
             via,
             writes,
             strong: None,
@@ -244,8 +244,8 @@ impl Machine<'_> {
         } else if access.mask != live {
             words.push_str(&format!(" ({} lanes)", access.mask.count_ones()));
         }
-        if access.round > 0 {
-            words.push_str(&format!(", {} round of its loop,", ordinal(access.round + 1)));
+        if access.iteration > 0 {
+            words.push_str(&format!(", {} iteration of its loop,", ordinal(access.iteration + 1)));
         }
         words
     }

@@ -92,12 +92,12 @@ pub(super) struct Frame {
 
 /// A loop that threads are in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Round {
-    /// Where its rounds begin.
+pub(super) struct Iteration {
+    /// Where its iterations begin.
     pub(super) head: u32,
     /// In how many calls it is.
     pub(super) depth: u32,
-    /// Rounds before this one.
+    /// Iterations before this one.
     pub(super) count: u32,
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Strand {
     pub(super) join: u32,
     pub(super) wait: Wait,
     /// The loops that it is in, the innermost last.
-    pub(super) rounds: SmallVec<[Round; 2]>,
+    pub(super) iterations: SmallVec<[Iteration; 2]>,
     /// Questions in a row that were answered the same way while nothing happened.
     pub(super) idle: u32,
     pub(super) asked: (u32, u64),
@@ -163,7 +163,7 @@ impl Strand {
             frames: SmallVec::new(),
             join: NO_JOIN,
             wait: Wait::None,
-            rounds: SmallVec::new(),
+            iterations: SmallVec::new(),
             idle: 0,
             asked: (NOWHERE, 0),
             epoch: 0,
@@ -506,7 +506,7 @@ impl Machine<'_> {
     /// Goes to another step, which may be where the threads of a warp meet.
     pub(super) fn go(&self, strand: &mut Strand, step: u32) {
         if self.program.loops.begin(step) {
-            self.begin_round(strand, step);
+            self.begin_iteration(strand, step);
         }
         strand.step = step;
     }
@@ -516,38 +516,39 @@ impl Machine<'_> {
         self.go(strand, strand.step + 1);
     }
 
-    /// Threads come to where rounds of a loop begin: once more, or from outside.
-    fn begin_round(&self, strand: &mut Strand, head: u32) {
+    /// Threads come to where iterations of a loop begin: once more, or from outside.
+    fn begin_iteration(&self, strand: &mut Strand, head: u32) {
         let loops = &self.program.loops;
         let depth = strand.frames.len() as u32;
-        let known = strand.rounds.iter().position(|round| (round.head, round.depth) == (head, depth));
+        let known =
+            strand.iterations.iter().position(|iteration| (iteration.head, iteration.depth) == (head, depth));
         let mut count = 0;
         if loops.contain(strand.step, head) {
-            // What waits at its start begins no round.
+            // What waits at its start begins no iteration.
             if (head..=head + SHORT).contains(&strand.step) {
                 return;
             }
-            count = known.map_or(0, |at| strand.rounds[at].count).saturating_add(1);
+            count = known.map_or(0, |at| strand.iterations[at].count).saturating_add(1);
         }
-        strand.rounds.truncate(known.unwrap_or(usize::MAX));
-        while let Some(last) = strand.rounds.last()
+        strand.iterations.truncate(known.unwrap_or(usize::MAX));
+        while let Some(last) = strand.iterations.last()
             && (last.depth > depth || last.depth == depth && !loops.contain(head, last.head))
         {
-            strand.rounds.pop();
+            strand.iterations.pop();
         }
-        strand.rounds.push(Round { head, depth, count });
+        strand.iterations.push(Iteration { head, depth, count });
     }
 
-    /// How many rounds of the loop around it are over for threads: of one that calls the function they are in,
+    /// How many iterations of the loop around it are over for threads: of one that calls the function they are in,
     /// where there is no other.
-    pub(super) fn rounds(&self, strand: &Strand) -> u32 {
+    pub(super) fn iterations(&self, strand: &Strand) -> u32 {
         let depth = strand.frames.len() as u32;
         let around = self.program.loops.around(strand.step);
-        let is_around = |round: &&Round| match around {
-            Some(head) => (round.head, round.depth) == (head, depth),
-            None => round.depth < depth,
+        let is_around = |iteration: &&Iteration| match around {
+            Some(head) => (iteration.head, iteration.depth) == (head, depth),
+            None => iteration.depth < depth,
         };
-        strand.rounds.iter().rev().find(is_around).map_or(0, |round| round.count)
+        strand.iterations.iter().rev().find(is_around).map_or(0, |iteration| iteration.count)
     }
 
     /// Whether the threads are where they meet others: then they are parked, or go on with them.

@@ -1,4 +1,4 @@
-//! Loops: what tells people in which round something happened.
+//! Loops: what tells people in which iteration something happened.
 //!
 //! A loop is what leads back to a step that all ways into it go through. Compilers often lay it out so that it is
 //! entered in the middle of the text, so that a jump upwards says nothing.
@@ -9,10 +9,10 @@ use super::NOWHERE;
 use super::reconvergence::Blocks;
 use crate::analysis::dominance::DominatorTree;
 
-/// Loops of no more steps are waits: nobody counts their rounds.
+/// Loops of no more steps are waits: nobody counts their iterations.
 pub(crate) const SHORT: u32 = 6;
 
-/// The loops of all functions, each by the step at which its rounds begin.
+/// The loops of all functions, each by the step at which its iterations begin.
 #[derive(Debug, Default)]
 pub(crate) struct Loops {
     /// By step: the innermost loop around it.
@@ -27,7 +27,7 @@ impl Loops {
         self.around.get(step as usize).copied().filter(|head| *head != NOWHERE)
     }
 
-    /// Whether rounds of a loop begin with a step.
+    /// Whether iterations of a loop begin with a step.
     pub(crate) fn begin(&self, step: u32) -> bool {
         self.around.get(step as usize).is_some_and(|head| *head == step)
     }
@@ -48,7 +48,7 @@ impl Loops {
             |node| blocks.successors[node as usize].iter().copied(),
             |node| blocks.predecessors[node as usize].iter().copied(),
         );
-        // By block in a loop: where its rounds begin.
+        // By block in a loop: where its iterations begin.
         let mut inner: Vec<Option<u32>> = vec![None; nodes];
         let mut found = vec![false; nodes];
         let mut sizes: Vec<u32> = (0..nodes as u32).map(|node| blocks.steps_of(node)).collect();

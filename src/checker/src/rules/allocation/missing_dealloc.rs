@@ -167,13 +167,13 @@ fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Find
         if !is_in_each || executes.is_none_or(|it| it.warps() == 0) {
             continue;
         }
-        let rounds = flow.facts.ranges.rounds(&flow.facts.view(flow.unit), alloc.instruction);
+        let iterations = flow.facts.ranges.iterations(&flow.facts.view(flow.unit), alloc.instruction);
         let Some(columns) = flow.decoded(*alloc).and_then(|decoded| checker.columns(decoded)) else {
             continue;
         };
         // More columns than there are is another rule's.
-        let total = u64::from(columns) * rounds.unwrap_or(2);
-        if rounds.is_some_and(|rounds| rounds < 2)
+        let total = u64::from(columns) * iterations.unwrap_or(2);
+        if iterations.is_some_and(|iterations| iterations < 2)
             || total > u64::from(checker.environment.tensor_memory().columns)
         {
             continue;
@@ -183,13 +183,13 @@ fn in_each_iteration(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Find
             let content = cfg.block(**block);
             content.leaves || content.successors.iter().any(|next| !inner.blocks.contains(next))
         };
-        let certain = rounds.filter(|_| inner.blocks.iter().filter(leaves).count() == 1);
+        let certain = iterations.filter(|_| inner.blocks.iter().filter(leaves).count() == 1);
         let finding = Diagnostic::new(
             Code::MissingDealloc,
             flow.span(*alloc),
             "Tensor Memory is allocated in each iteration of a loop and deallocated once",
             match certain {
-                Some(rounds) => format!("allocates {rounds} times"),
+                Some(iterations) => format!("allocates {iterations} times"),
                 None => "allocates in each iteration".to_owned(),
             },
         )

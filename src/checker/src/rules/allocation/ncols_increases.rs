@@ -41,7 +41,7 @@ const NOTE: &str = "the number of columns must not increase between two allocati
 
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for flow in checker.flows() {
-        in_rounds(checker, &flow, findings);
+        in_iterations(checker, &flow, findings);
         // One allocation follows only itself.
         let allocates = |event: &&Event| flow.alloc(**event).is_some();
         let several = |summary: &Summary| summary.events.iter().filter(allocates).nth(1).is_some();
@@ -84,7 +84,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
 }
 
 /// An allocation that is larger in an iteration of a counted loop than in the previous one.
-fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
+fn in_iterations(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>) {
     for event in flow.events() {
         let Some(alloc) = flow.alloc(*event) else { continue };
         let Scalar::Register(register) = alloc.n_cols else { continue };
@@ -92,17 +92,17 @@ fn in_rounds(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findings<'_>
         if !is_open || allocated(checker, flow, *event).is_some() {
             continue;
         }
-        let rounds = flow.in_rounds(event.instruction, register.id).values;
-        let sizes: Vec<u64> = rounds.iter().map_while(Place::number).collect();
+        let iterations = flow.in_iterations(event.instruction, register.id).values;
+        let sizes: Vec<u64> = iterations.iter().map_while(Place::number).collect();
         let grows = sizes.windows(2).position(|sizes| sizes[0] < sizes[1]);
-        let Some(round) = grows else { continue };
-        let (before, after) = (sizes[round], sizes[round + 1]);
+        let Some(iteration) = grows else { continue };
+        let (before, after) = (sizes[iteration], sizes[iteration + 1]);
         findings.push(
             Diagnostic::new(
                 Code::NcolsIncreases,
                 alloc.n_cols.span(),
                 format!("an allocation of {after} columns follows one of {before}"),
-                format!("{before} columns in round {} of the loop, {after} in the next", round + 1),
+                format!("{before} columns in iteration {} of the loop, {after} in the next", iteration + 1),
             )
             .origins(&flow.decoded(*event).map_or_else(Vec::new, |it| checker.origins(it, &alloc.n_cols)))
             .note(NOTE)

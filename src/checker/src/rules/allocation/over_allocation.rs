@@ -50,7 +50,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let label = if path.in_loop {
-            format!("allocates {size} columns in each round of a loop")
+            format!("allocates {size} columns in each iteration of a loop")
         } else {
             format!("allocates {size} more columns")
         };
@@ -104,7 +104,7 @@ struct Path {
 struct Circle {
     /// In the order of the text.
     members: Vec<NodeIndex>,
-    rounds: u64,
+    iterations: u64,
     /// The circle before it on the worst path to it.
     before: Option<usize>,
     /// The columns of the worst path to its end.
@@ -202,15 +202,15 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
             .map(|node| circle_of[node.index()])
             .filter(|circle| *circle < circles.len())
             .max_by_key(|circle| circles[*circle].total);
-        let round: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
+        let each: u64 = members.iter().map(|node| u64::from(graph[*node].size)).sum();
         // More than fills Tensor Memory is not counted.
         let counted = || {
             let view = flow.facts.view(flow.unit);
-            members.iter().filter_map(|node| flow.facts.ranges.rounds(&view, graph[*node].site)).min()
+            members.iter().filter_map(|node| flow.facts.ranges.iterations(&view, graph[*node].site)).min()
         };
-        let until_full = u64::from(memory.columns) / round.max(1) + 1;
+        let until_full = u64::from(memory.columns) / each.max(1) + 1;
         let sites: Vec<u32> = members.iter().map(|node| graph[*node].site).collect();
-        let rounds = if !in_loop {
+        let iterations = if !in_loop {
             1
         } else if goes_on(flow, &sites) {
             // Of a loop with as many iterations as the kernel is told, no more is certain than that it repeats.
@@ -222,8 +222,8 @@ fn worst_path(checker: &Checker<'_>, flow: &Flow<'_>, memory: TensorMemory) -> O
         } else {
             1
         };
-        let total = before.map_or(0, |before| circles[before].total) + rounds * round;
-        circles.push(Circle { members, rounds, before, total });
+        let total = before.map_or(0, |before| circles[before].total) + iterations * each;
+        circles.push(Circle { members, iterations, before, total });
         if total > u64::from(memory.columns) {
             return path(&graph, &circles);
         }
@@ -238,5 +238,5 @@ fn path(graph: &DiGraph<Allocation, ()>, circles: &[Circle]) -> Option<Path> {
     let mut way: Vec<&Circle> = way.collect();
     way.reverse();
     let allocations = way.iter().flat_map(|circle| &circle.members).map(|node| graph[*node]).collect();
-    Some(Path { allocations, total: last.total, in_loop: last.rounds > 1 })
+    Some(Path { allocations, total: last.total, in_loop: last.iterations > 1 })
 }

@@ -83,9 +83,9 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let parity = u8::from(parity);
             let (message, found, other, help) = match why {
                 Why::NeverTurns => (
-                    "each round waits for the same parity, and the mbarrier completes a phase in each",
+                    "each iteration waits for the same parity, and the mbarrier completes a phase in each",
                     format!("the parity is always {parity}: every other phase is not waited for"),
-                    "completes a phase in each round",
+                    "completes a phase in each iteration",
                     "turn the parity behind each wait, as in `xor.b32 parity, parity, 1;`",
                 ),
                 Why::BeforeFirst => (

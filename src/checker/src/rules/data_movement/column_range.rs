@@ -99,10 +99,10 @@ fn past_allocation(checker: &Checker<'_>, flow: &Flow<'_>, findings: &mut Findin
         }
         // Or the first that is too large, of those that a loop goes through.
         let counted = || {
-            let in_rounds = past_in_rounds(flow, (event, address), columns, size);
-            let in_rounds =
-                in_rounds.map(|(column, round)| (column, format!(", in round {round} of the loop")));
-            in_rounds.or_else(|| {
+            let in_iterations = past_in_iterations(flow, (event, address), columns, size);
+            let in_iterations = in_iterations
+                .map(|(column, iteration)| (column, format!(", in iteration {iteration} of the loop")));
+            in_iterations.or_else(|| {
                 let (warp, column) = past_in_warp(flow, (event, address), columns, size)?;
                 Some((column, format!(" in warp {warp}")))
             })
@@ -159,7 +159,7 @@ fn may_be_past(flow: &Flow<'_>, event: Event, columns: &Columns, size: u32) -> b
 
 /// The first column of an access in the first iteration of a counted loop in which it reaches past its
 /// allocation, and the number of that iteration.
-fn past_in_rounds(
+fn past_in_iterations(
     flow: &Flow<'_>,
     (event, address): (Event, &Address<'_>),
     columns: &Columns,
@@ -170,11 +170,11 @@ fn past_in_rounds(
     if !may_be_past(flow, event, columns, size) {
         return None;
     }
-    let rounds = flow.in_rounds(event.instruction, register.id).values.into_iter().enumerate();
-    let columns_of = rounds.filter_map(|(round, value)| {
+    let iterations = flow.in_iterations(event.instruction, register.id).values.into_iter().enumerate();
+    let columns_of = iterations.filter_map(|(iteration, value)| {
         let value = value.plus(Known::from(address.offset as u64));
         (value.slot() == place.slot()).then_some(())?;
-        Some((value.column()?, round + 1))
+        Some((value.column()?, iteration + 1))
     });
     // A larger number counts backwards.
     let is_past = |column: u32| column < 1 << 15 && column + columns.reach() > size;

@@ -114,15 +114,15 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                 let rows = step / span % (group / span);
                 (step < NEAR * 16 && step.is_multiple_of(span) && rows != 0).then_some((step, rows))
             };
-            let in_rounds = || {
+            let in_iterations = || {
                 let Scalar::Register(register) = operand else { return None };
                 let flow = checker.flow(decoded).filter(|_| transposed == Some(false))?;
-                let (from, mut steps) = flow.stepped_in_rounds(decoded.index, register.id)?;
+                let (from, mut steps) = flow.stepped_in_iterations(decoded.index, register.id)?;
                 let before = row_of(from)?;
-                let (round, row) = steps.find_map(|(round, word)| {
-                    row_of(word).filter(|row| *row != before).map(|row| (round, row))
+                let (iteration, row) = steps.find_map(|(iteration, word)| {
+                    row_of(word).filter(|row| *row != before).map(|row| (iteration, row))
                 })?;
-                Some((before, row, round))
+                Some((before, row, iteration))
             };
             let in_row = start(span).filter(|it| transposed == Some(false) && it + along_k > span);
             let (problem, found, help) = if let Some(in_row) = in_row.filter(|_| along_k <= span) {
@@ -147,11 +147,11 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
                     format!("rows have {span} bytes, and a pattern {} of them", group / span),
                     "steps along K are in units of 16 bytes here: 2 for the 32 bytes of a multiply",
                 )
-            } else if let Some((before, row, round)) = in_rounds() {
+            } else if let Some((before, row, iteration)) = in_iterations() {
                 (
                     format!(
-                        "the step to it leads from row {before} of the swizzled pattern to row {row}, in round \
-                         {round} of the loop"
+                        "the step to it leads from row {before} of the swizzled pattern to row {row}, in iteration \
+                         {iteration} of the loop"
                     ),
                     format!("rows have {span} bytes, and a pattern {} of them", group / span),
                     "steps along K are in units of 16 bytes here, and stay in the row",

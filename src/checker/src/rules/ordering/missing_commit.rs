@@ -258,18 +258,18 @@ fn before_last_round(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'
             Code::MissingCommit,
             flow.span(*operation),
             format!(
-                "no `tcgen05.commit.{group}` can follow this `tcgen05.{name}` in the last round of its loop"
+                "no `tcgen05.commit.{group}` can follow this `tcgen05.{name}` in the last iteration of its loop"
             ),
             "its completion is never signalled",
         )
         .label(
             flow.span(*commit),
-            "this stands before it in each round: it tracks what the round before has issued",
+            "this stands before it in each iteration: it tracks what the iteration before has issued",
         )
         .note(
             "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` before it \
              (PTX ISA, 9.7.16.6.2.1.1)",
         )
-        .help("put the `tcgen05.commit` behind the last operation of the round"),
+        .help("put the `tcgen05.commit` behind the last operation of the iteration"),
     );
 }

@@ -151,7 +151,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             |reach, firsts| {
                 reach.same_thread();
                 // The wait at the end of an iteration orders nothing in the next iteration.
-                reach.discharge_by_round();
+                reach.discharge_by_iteration();
                 let mut addressed = Vec::new();
                 // A multiply that reads what was copied or shifted is ordered between it and the next.
                 let moved = reach.group();

@@ -3,13 +3,13 @@ use std::cell::LazyCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::analysis::between::Between;
 use crate::analysis::cfg::BlockId;
 use crate::analysis::events::{Action, Event};
 use crate::analysis::flow::{Flow, Role, first_of_each_cause};
 use crate::analysis::footprint::{Columns, columns, operands_read};
 use crate::analysis::loads::register_of;
 use crate::analysis::pending::{Pending, barriers_behind_waits};
-use crate::analysis::rounds::Round;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::isa::generic::Computation;
 use crate::isa::vocabulary::Operation;
@@ -88,10 +88,10 @@ fn waiting(flow: &Flow<'_>, role: impl Fn(Event) -> Role) -> Vec<u32> {
 }
 
 /// Whether a warp is known that reaches the end of an iteration and executes none of the waits on the path.
-fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
+fn is_unordered_in_warp(flow: &Flow<'_>, between: Between, waits: &[u32]) -> bool {
     let executing = flow.executing(None);
     let cfg = flow.cfg();
-    let Some(from) = cfg.block_of(round.from) else { return false };
+    let Some(from) = cfg.block_of(between.from) else { return false };
     // The thread that issues the operation arrives at a barrier of all without having waited for it; at
     // another one, somebody else may arrive who has.
     let hands_over = |event: &&Event| {
@@ -103,7 +103,7 @@ fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
     let barriers = flow.events().iter().filter(hands_over).map(|event| event.instruction);
     let mut waits: Vec<u32> = waits.iter().copied().chain(barriers).collect();
     waits.sort_unstable();
-    let Some(reads) = executing.of(round.to) else { return false };
+    let Some(reads) = executing.of(between.to) else { return false };
     let waiting: Option<Vec<_>> = waits.iter().map(|wait| executing.of(*wait)).collect();
     let Some(waiting) = waiting else { return false };
     let mut judged: FxHashSet<Vec<u32>> = FxHashSet::default();
@@ -111,7 +111,7 @@ fn is_unordered_in_warp(flow: &Flow<'_>, round: Round, waits: &[u32]) -> bool {
         let of_warp = waits.iter().zip(&waiting).filter(|(_, it)| it.possible_lanes(warp) != 0);
         let waits: Vec<u32> = of_warp.map(|(wait, _)| *wait).collect();
         let is_new = judged.insert(waits.clone());
-        is_new && !round.passes(flow.cfg(), &flow.facts.budget, &waits)
+        is_new && !between.passes(flow.cfg(), &flow.facts.budget, &waits)
     })
 }
 
@@ -200,14 +200,14 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let waits = LazyCell::new(|| waiting(&flow, role));
             let by_parameter = LazyCell::new(|| flow.branches_by_parameter());
             for pair in at_once {
-                let round =
-                    Round { from: pair.from, to: pair.to, begins_again: is_repeated(&flow, pair.from) };
+                let between =
+                    Between { from: pair.from, to: pair.to, begins_again: is_repeated(&flow, pair.from) };
                 if known.contains(&pair.first.instruction) {
                     continue;
                 }
-                if !round.passes(flow.cfg(), &flow.facts.budget, &waits) {
+                if !between.passes(flow.cfg(), &flow.facts.budget, &waits) {
                     pairs.push(pair);
-                } else if is_unordered_in_warp(&flow, round, &waits) {
+                } else if is_unordered_in_warp(&flow, between, &waits) {
                     by_warp.insert((pair.from, pair.to));
                     pairs.push(pair);
                 } else if let Some(branch) = flow.skipped_by(&by_parameter, pair, &waits) {
@@ -223,7 +223,7 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let mut unwaited = flow.events().iter().filter(|event| {
                 let at = event.instruction;
                 let passes = |from, to, at: &[u32]| {
-                    Round { from, to, begins_again: false }.passes(flow.cfg(), &flow.facts.budget, at)
+                    Between { from, to, begins_again: false }.passes(flow.cfg(), &flow.facts.budget, at)
                 };
                 event.action == Action::Barrier && passes(pair.from, pair.to, &[at])
             });

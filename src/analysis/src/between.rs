@@ -12,7 +12,7 @@ use super::reach::PassedWithout;
 
 /// From one instruction to another one.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub struct Between {
     /// Where it begins.
     pub from: u32,
     /// Where it ends.
@@ -21,7 +21,7 @@ pub struct Round {
     pub begins_again: bool,
 }
 
-impl Round {
+impl Between {
     /// Whether a path goes past one of these instructions, which are in the order of the text; it does
     /// where that is too much to find out.
     pub fn passes(self, cfg: &Cfg, budget: &Budget, instructions: &[u32]) -> bool {
@@ -57,8 +57,8 @@ mod tests {
         let find = |opcode: &str| {
             unit.module.instructions.iter().position(|it| source.slice(it.opcode) == opcode).unwrap() as u32
         };
-        let round = Round { from: find("membar.gl"), to: find("membar.sys"), begins_again };
-        round.passes(&cfg, &Budget::default(), &[find("membar.cta")])
+        let between = Between { from: find("membar.gl"), to: find("membar.sys"), begins_again };
+        between.passes(&cfg, &Budget::default(), &[find("membar.cta")])
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Loops that are unrolled: each round waits several times, and as often something arrives.
+//! Loops that are unrolled: each iteration waits several times, and as often something arrives.
 //!
-//! Compilers write the body of a loop several times, and once more for the rounds that are left. What is said here is
+//! Compilers write the body of a loop several times, and once more for the iterations that are left. What is said here is
 //! certain only where it is known what comes to what: behind each wait, there is one arrival before the next wait, or
 //! those who wait and those who arrive are others, and are unrolled in the same way.
 
@@ -18,7 +18,7 @@ const MOST: usize = 32;
 /// Those of one loop, in the order of the text.
 struct Unrolled<'u> {
     /// The loop.
-    round: usize,
+    cycle: usize,
     of_it: SmallVec<[&'u Used; 4]>,
 }
 
@@ -33,27 +33,27 @@ impl Flow<'_> {
         if waits.len().max(arrivals.len()) > MOST {
             return None;
         }
-        let rounds = self.loops()?;
+        let loops = self.loops()?;
         let executing = self.executing(None);
-        let by_waits = self.unrolled(&rounds, waits, &executing)?;
-        let by_arrivals = self.unrolled(&rounds, arrivals, &executing)?;
+        let by_waits = self.unrolled(&loops, waits, &executing)?;
+        let by_arrivals = self.unrolled(&loops, arrivals, &executing)?;
         let are_one = |(one, other): (&Unrolled<'_>, &Unrolled<'_>)| {
-            one.round == other.round && self.take_turns(&one.of_it, &other.of_it)
+            one.cycle == other.cycle && self.take_turns(&one.of_it, &other.of_it)
         };
         let found = if by_waits.len() == by_arrivals.len() && by_waits.iter().zip(&by_arrivals).all(are_one) {
             waits.iter().all(|wait| wait.mbarrier.is_some_and(|it| it.is_one())).then_some(())?;
             waits.first()?
         } else {
-            // Of an unrolled loop and one for the rounds that are left, it does not matter how many are written out.
+            // Of an unrolled loop and one for the iterations that are left, it does not matter how many are written out.
             let lengths = |all: &[Unrolled<'_>]| {
                 let mut lengths: SmallVec<[usize; 4]> = all.iter().map(|it| it.of_it.len()).collect();
                 lengths.sort_unstable();
                 if matches!(lengths[..], [1, _]) { smallvec![1] } else { lengths }
             };
             let are_apart = by_waits.iter().all(|one| {
-                let round = &rounds[one.round];
-                self.does_something(round)
-                    && by_arrivals.iter().all(|other| round.blocks.is_disjoint(&rounds[other.round].blocks))
+                let cycle = &loops[one.cycle];
+                self.does_something(cycle)
+                    && by_arrivals.iter().all(|other| cycle.blocks.is_disjoint(&loops[other.cycle].blocks))
             });
             let are_others = || {
                 waits.iter().all(|wait| {
@@ -76,40 +76,39 @@ impl Flow<'_> {
             // Of several mbarriers, each may be waited for once.
             let comes_back = |wait: &&&Used| {
                 wait.mbarrier.is_some_and(|it| it.is_one())
-                    || self.facts.ranges.rounds(&self.facts.view(self.unit), wait.instruction).is_none()
-                        && self.goes_round(wait)
+                    || self.facts.ranges.iterations(&self.facts.view(self.unit), wait.instruction).is_none()
+                        && self.comes_back(wait)
             };
             waits.iter().filter(|_| is_known).find(comes_back)?
         };
         Some(WrongParity { wait: **found, arrival: *arrivals[0], parity, why: Why::NeverTurns })
     }
 
-    /// All of these by the loop that each round of executes them once; nothing if that is not so of one.
+    /// All of these by the loop that each iteration of executes them once; nothing if that is not so of one.
     fn unrolled<'u>(
         &self,
-        rounds: &[Loop],
+        loops: &[Loop],
         all: &[&'u Used],
         executing: &Executing<'_>,
     ) -> Option<Vec<Unrolled<'u>>> {
         let mut found: Vec<Unrolled<'u>> = Vec::new();
-        let works: Vec<bool> = rounds.iter().map(|it| self.does_something(it)).collect();
+        let works: Vec<bool> = loops.iter().map(|it| self.does_something(it)).collect();
         for used in all {
-            self.facts.budget.take(rounds.len() as u64).then_some(())?;
+            self.facts.budget.take(loops.len() as u64).then_some(())?;
             let block = self.cfg().block_of(used.instruction)?;
-            let around =
-                rounds.iter().enumerate().filter(|(at, it)| works[*at] && it.blocks.contains(&block));
-            let (round, inner) = around.min_by_key(|(_, it)| it.blocks.len())?;
-            // However a round ends.
-            let mut same = rounds.iter().filter(|it| it.first == inner.first);
+            let around = loops.iter().enumerate().filter(|(at, it)| works[*at] && it.blocks.contains(&block));
+            let (cycle, inner) = around.min_by_key(|(_, it)| it.blocks.len())?;
+            // However an iteration ends.
+            let mut same = loops.iter().filter(|it| it.first == inner.first);
             if !same.all(|it| self.is_in_each(it, used.instruction, executing)) {
                 return None;
             }
-            match found.iter_mut().find(|it| it.round == round) {
+            match found.iter_mut().find(|it| it.cycle == cycle) {
                 Some(of_loop) => of_loop.of_it.push(used),
-                None => found.push(Unrolled { round, of_it: SmallVec::from_slice(&[*used]) }),
+                None => found.push(Unrolled { cycle, of_it: SmallVec::from_slice(&[*used]) }),
             }
         }
-        found.sort_unstable_by_key(|it| it.round);
+        found.sort_unstable_by_key(|it| it.cycle);
         Some(found)
     }
 
