@@ -75,10 +75,13 @@ impl Machine<'_> {
             let columns = memory.sizes.columns;
             memory.makers.resize((columns * GROUPS) as usize, NOWHERE);
             self.results.join(step, step);
+            // Mostly all cells have the same maker.
+            let mut joined = step;
             for cell in Self::cells_of(region, columns) {
                 let maker = std::mem::replace(&mut memory.makers[cell], step);
-                if adds && maker != NOWHERE && maker != step {
+                if adds && maker != NOWHERE && maker != joined {
                     self.results.join(maker, step);
+                    joined = maker;
                 }
             }
         }
@@ -88,9 +91,13 @@ impl Machine<'_> {
     pub(super) fn note_result_read(&mut self, regions: &[Region]) {
         for region in regions {
             let memory = &self.ctas[region.cta as usize].tensor;
+            let mut inserted = NOWHERE;
             for cell in Self::cells_of(region, memory.sizes.columns) {
-                if let Some(maker) = memory.makers.get(cell).copied().filter(|maker| *maker != NOWHERE) {
-                    self.results.read.insert(maker);
+                if let Some(maker) = memory.makers.get(cell).copied().filter(|maker| *maker != inserted) {
+                    if maker != NOWHERE {
+                        self.results.read.insert(maker);
+                    }
+                    inserted = maker;
                 }
             }
         }
