@@ -6,9 +6,14 @@
 //! B, the first in its lowest bits; an element of 64 bits has a register of its own.
 //!
 //! What the fragments of `wmma` hold is not for the ISA to say. Here it is what an H200 has there
-//! (`fixtures/hardware/wmma_fragments.txt`). `.m8n8k4` of halves, for which each quarter of a warp has matrices of its
-//! own, is not written here.
+//! (`fixtures/hardware/wmma_fragments.txt`).
+//!
+//! `.m8n8k4` of halves is four multiplies ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type"). Eight lanes
+//! have the matrices of each: four of the first sixteen, and those sixteen further. Here the lines of the four are counted
+//! one after the other.
 
+/// Lanes of a warp.
+const LANES: u32 = 32;
 /// Lanes of a group.
 const GROUP: u32 = 4;
 /// Lines that the groups of a warp have at a time.
@@ -23,8 +28,26 @@ pub struct Factor {
     pub k: u32,
     /// Bits that an element takes in a register: 1, 4, 8, 16, 32 or 64.
     pub bits: u32,
-    /// How many lines a lane has before it has more of the same: 1 or 2.
-    together: u32,
+    spread: Spread,
+}
+
+/// How lines lie on the lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spread {
+    /// Each group has some. A lane has so many lines before it has more of the same: 1 or 2.
+    Groups(u32),
+    /// Of four multiplies, each lane has a line.
+    Line,
+    /// Of four multiplies, each lane has one element of four lines.
+    Across,
+}
+
+/// How many multiplies `.m8n8k4` of halves is.
+const MULTIPLIES: u32 = 4;
+
+/// Which of four multiplies a lane is part of, where in a group it is, and the first line that the group has.
+const fn place_in_four(lane: u32) -> (u32, u32, u32) {
+    (lane % 16 / GROUP, lane % GROUP, lane / 16 * GROUP)
 }
 
 impl Factor {
@@ -43,11 +66,17 @@ impl Factor {
             return None;
         }
         let together = if lines == LINES { 1 } else { together };
-        let factor = Self { lines, k, bits, together };
+        let factor = Self { lines, k, bits, spread: Spread::Groups(together) };
         if k == 0 || !k.is_multiple_of(GROUP * factor.per_register()) {
             return None;
         }
         Some(factor)
+    }
+
+    /// A or B of `.m8n8k4` of halves, all four of them. `.row` of A and `.col` of B give each lane a line.
+    pub const fn of_four(lane_has_line: bool) -> Self {
+        let spread = if lane_has_line { Spread::Line } else { Spread::Across };
+        Self { lines: MULTIPLIES * LINES, k: 4, bits: 16, spread }
     }
 
     /// Elements of a register.
@@ -57,7 +86,7 @@ impl Factor {
 
     /// Registers that a lane needs.
     pub const fn registers(self) -> u32 {
-        self.lines / LINES * self.along()
+        self.lines * self.k / (LANES * self.per_register())
     }
 
     /// How many registers of a lane are of the same line.
@@ -67,9 +96,17 @@ impl Factor {
 
     /// An element, number `element` of a register of a lane: its line, and where it is in the line.
     pub const fn place(self, lane: u32, register: u32, element: u32) -> (u32, u32) {
-        let block = register / self.together % self.along();
-        let line = register % self.together + register / (self.together * self.along()) * self.together;
-        (lane / GROUP + line * LINES, (lane % GROUP + block * GROUP) * self.per_register() + element)
+        let (multiply, in_group, first) = place_in_four(lane);
+        let number = register * self.per_register() + element;
+        match self.spread {
+            Spread::Groups(together) => {
+                let block = register / together % self.along();
+                let line = register % together + register / (together * self.along()) * together;
+                (lane / GROUP + line * LINES, (lane % GROUP + block * GROUP) * self.per_register() + element)
+            }
+            Spread::Line => (multiply * LINES + first + in_group, number),
+            Spread::Across => (multiply * LINES + first + number, in_group),
+        }
     }
 }
 
@@ -80,6 +117,8 @@ pub struct Sum {
     pub m: u32,
     /// Columns: likewise.
     pub n: u32,
+    /// Those of four multiplies, as whose rows their rows are counted: whether they are halves.
+    of_four: Option<bool>,
 }
 
 /// An element of C or D.
@@ -94,16 +133,44 @@ pub struct Element {
 impl Sum {
     /// That of a shape.
     pub const fn new(m: u32, n: u32) -> Option<Self> {
-        if matches!((m, n), (8 | 16 | 32, 8) | (16, 16) | (8, 32)) { Some(Self { m, n }) } else { None }
+        if matches!((m, n), (8 | 16 | 32, 8) | (16, 16) | (8, 32)) {
+            Some(Self { m, n, of_four: None })
+        } else {
+            None
+        }
+    }
+
+    /// That of `.m8n8k4` of halves, all four of them. Halves lie in other places than numbers of 32 bits.
+    pub const fn of_four(are_halves: bool) -> Self {
+        Self { m: MULTIPLIES * LINES, n: LINES, of_four: Some(are_halves) }
+    }
+
+    /// How many multiplies there are, with as many lines each.
+    pub const fn multiplies(self) -> u32 {
+        if self.of_four.is_some() { MULTIPLIES } else { 1 }
+    }
+
+    /// The line of B that a row is multiplied by for a column.
+    pub const fn line_of_b(self, Element { row, column }: Element) -> u32 {
+        row / (self.m / self.multiplies()) * self.n + column
     }
 
     /// Elements that a lane has. They are in its registers in this order: one in each, or two if they are halves.
     pub const fn elements(self) -> u32 {
-        self.m * self.n / 32
+        self.m * self.n / LANES
     }
 
     /// An element: number `element` of those that a lane has.
     pub const fn place(self, lane: u32, element: u32) -> Element {
+        if let Some(are_halves) = self.of_four {
+            let (multiply, in_group, first) = place_in_four(lane);
+            let (row, column) = if are_halves {
+                (in_group, element)
+            } else {
+                ((lane & 1) + (element & 2), (element & 4) + (lane & 2) + (element & 1))
+            };
+            return Element { row: multiply * LINES + first + row, column };
+        }
         // The wide one lies as its transpose does.
         let is_wide = self.n == 32;
         let lines = if is_wide { self.n } else { self.m } / LINES;
@@ -177,6 +244,25 @@ mod tests {
             let all: Vec<Element> =
                 (0..m).flat_map(|row| (0..n).map(move |column| Element { row, column })).collect();
             assert_eq!(places, all);
+        }
+    }
+
+    #[test]
+    fn four_multiplies_have_places_of_their_own() {
+        for has in [false, true] {
+            let (factor, sum) = (Factor::of_four(has), Sum::of_four(has));
+            assert_eq!((factor.registers(), sum.elements(), sum.multiplies()), (2, 8, 4));
+            let all = (0..32).flat_map(|line| (0..4).map(move |at| ((line, at), 1)));
+            assert_eq!(counts(factor), all.collect());
+            let mut places = BTreeMap::<Element, u32>::new();
+            for (lane, at) in (0..32).flat_map(|lane| (0..8).map(move |at| (lane, at))) {
+                let place = sum.place(lane, at);
+                // "MMA computation 1: threads 0-3 and 16-19", and so on.
+                assert_eq!(place.row / 8, lane % 16 / 4);
+                assert_eq!(sum.line_of_b(place), place.row / 8 * 8 + place.column);
+                *places.entry(place).or_default() += 1;
+            }
+            assert_eq!((places.len(), places.values().max()), (256, Some(&1)));
         }
     }
 

@@ -36,6 +36,7 @@ mod integer;
 mod lanes;
 mod multiply;
 mod operand;
+mod rounded;
 mod rule;
 
 pub use convert::{Overflow, Rounding};

@@ -6,6 +6,7 @@ use crate::accumulator::{Terms, nearest};
 use crate::convert::{Overflow, Rounding};
 use crate::format::Format;
 use crate::operand::{Columns, Matrix, Needs, Rows};
+use crate::rounded::{self, Order};
 use crate::rule::{
     Accumulator, Arithmetic, Evidence, FusedSum, Instruction, Kind, RULES, Rule, SPARSE_ON_H200, Target,
 };
@@ -144,6 +145,9 @@ impl Multiply {
     /// Who vouches for the arithmetic in a form of the instruction.
     pub fn evidence(&self, form: Form) -> Result<Evidence, Error> {
         let evidence = self.rule()?.evidence;
+        if self.kind == Kind::F16 && self.a != self.b {
+            return Ok(Evidence::Assumed { because: "f16 by f16 and bf16 by bf16 are computed so" });
+        }
         let is_measured = self.instruction == Instruction::MmaSync && self.target == Target::Sm90;
         Ok(match form {
             Form::Plain => evidence,
@@ -197,7 +201,9 @@ impl Multiply {
         let arithmetic = self.rule()?.arithmetic;
         matrix.check()?;
         let group = match arithmetic {
-            Arithmetic::Fused(_) | Arithmetic::Integer => matrix.k <= LARGEST_K,
+            Arithmetic::Fused(_) | Arithmetic::OneByOne | Arithmetic::InPairs | Arithmetic::Integer => {
+                matrix.k <= LARGEST_K
+            }
             Arithmetic::Grouped(_) => matrix.k <= LARGEST_K && matrix.k.is_multiple_of(grouped::GROUP),
             // B of a sparse multiply has twice as many.
             Arithmetic::TwoHalves(_) => matrix.k <= 2 * TWO_HALVES && matrix.k.is_multiple_of(OF_FOUR),
@@ -230,6 +236,8 @@ impl Multiply {
             Arithmetic::Fused(sum) => steps(sum, (a, b), d, old, negate),
             Arithmetic::Grouped(sum) => grouped::tile(sum, (a, b), d, old, negate),
             Arithmetic::TwoHalves(sum) => two_halves(sum, (a, b), d, old, negate),
+            Arithmetic::OneByOne => rounded::tile(Order::All, (a, b), d, old, negate),
+            Arithmetic::InPairs => rounded::tile(Order::Pairs, (a, b), d, old, negate),
             Arithmetic::Integer => integer::tile((a, b), d, old, self.saturate),
         }
         Ok(())
@@ -254,7 +262,9 @@ impl Multiply {
 
 fn needs(arithmetic: Arithmetic) -> Needs {
     match arithmetic {
-        Arithmetic::Fused(_) | Arithmetic::TwoHalves(_) => Needs::Floats,
+        Arithmetic::Fused(_) | Arithmetic::TwoHalves(_) | Arithmetic::OneByOne | Arithmetic::InPairs => {
+            Needs::Floats
+        }
         Arithmetic::Grouped(_) => Needs::Halves,
         Arithmetic::Integer => Needs::Integers,
     }

@@ -11,6 +11,8 @@ pub enum Instruction {
     MmaSync,
     /// `wmma.mma`, which computes as `mma.sync` does, but for tf32.
     Wmma,
+    /// `mma.sync.m8n8k4` of f16, four multiplies of 8 x 8 x 4.
+    MmaSyncM8n8k4,
 }
 
 /// A kind of multiply. `mma.sync` has most of the same kinds, some without spelling them.
@@ -77,6 +79,12 @@ pub enum Arithmetic {
     /// on top of it, those with k mod 4 in {2, 3}. Of a sparse A, k counts the elements that are stored. The old D is added
     /// last, as an addition in the format of D that rounds to nearest even.
     TwoHalves(FusedSum),
+    /// One product after the other is added to a sum that starts from zero, in the order of k, and at last the old D. Each
+    /// addition rounds to nearest even in f32.
+    OneByOne,
+    /// Two products are added, and then their sum to the old D, in the order of k. Each addition rounds to nearest even in
+    /// f32; the last sum is rounded to f16.
+    InPairs,
     /// The exact integer sum, modulo 2^32 or clamped.
     Integer,
 }
@@ -176,6 +184,15 @@ pub const RULES: &[Rule] = &[
     wmma(SM100, fused(25, -133, 4, Z32), LIKE_SM90),
     wmma(LATER, fused(25, -133, 4, Z32), LIKE_SM90),
     wmma(SM120, fused(25, -133, 4, Z32), LIKE_SM90),
+    // Four products, without a fused sum.
+    m8n8k4(SM90, Accumulator::F32, H200_FORMS),
+    m8n8k4(SM90, Accumulator::F16, H200_FORMS),
+    m8n8k4(SM100, Accumulator::F32, LIKE_SM90),
+    m8n8k4(SM100, Accumulator::F16, LIKE_SM90),
+    m8n8k4(LATER, Accumulator::F32, LIKE_SM90),
+    m8n8k4(LATER, Accumulator::F16, LIKE_SM90),
+    m8n8k4(SM120, Accumulator::F32, LIKE_SM90),
+    m8n8k4(SM120, Accumulator::F16, LIKE_SM90),
     // Ampere and Ada.
     mma(Kind::Tf32, SM80, TF32, &[], Accumulator::F32, fused(24, -132, 4, Z32), MODEL),
     mma(Kind::F16, SM80, F16_BF16, &[], Accumulator::F32, fused(24, -132, 8, Z32), MODEL),
@@ -302,6 +319,16 @@ const fn wmma(targets: &'static [Target], arithmetic: Arithmetic, evidence: Evid
     Rule { instruction: Instruction::Wmma, ..rule }
 }
 
+/// `mma.sync.m8n8k4` of f16.
+const fn m8n8k4(targets: &'static [Target], accumulator: Accumulator, evidence: Evidence) -> Rule {
+    let arithmetic = match accumulator {
+        Accumulator::F16 => Arithmetic::InPairs,
+        Accumulator::F32 | Accumulator::S32 => Arithmetic::OneByOne,
+    };
+    let rule = mma(Kind::F16, targets, F16, &[], accumulator, arithmetic, evidence);
+    Rule { instruction: Instruction::MmaSyncM8n8k4, ..rule }
+}
+
 /// A sum of which each has `step` products; 0 for all.
 const fn fused(fraction_bits: u8, zero_exponent: i16, step: u16, rounding: SumRounding) -> Arithmetic {
     let step = if step == 0 { None } else { Some(step) };
@@ -313,9 +340,11 @@ const fn two_halves(zero_exponent: i16, rounding: SumRounding) -> Arithmetic {
 }
 
 impl Rule {
-    /// Whether the row applies to these formats. f16 and bf16 are not mixed, nor integers of 8 and of 4 bits.
+    /// Whether the row applies to these formats. f16 and bf16 are mixed by `tcgen05.mma` alone; integers of 8 and of 4 bits
+    /// are not.
     pub fn covers(&self, a: Format, b: Format, scale: Option<Format>) -> bool {
         let mixed = match self.kind {
+            Kind::F16 if self.instruction == Instruction::Tcgen05Mma => false,
             Kind::Tf32 | Kind::F16 | Kind::Mxf4 | Kind::Mxf4nvf4 => a != b,
             Kind::I8 => a.parameters().bits != b.parameters().bits,
             Kind::F8f6f4 | Kind::Mxf8f6f4 => false,

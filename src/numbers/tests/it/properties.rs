@@ -116,6 +116,7 @@ fn case(rule: &Rule, choice: Choice, seed: u64) -> Case {
     let (k, blocks) = match (rule.kind, rule.arithmetic) {
         (_, Arithmetic::TwoHalves(_)) => (random.of(&[16, 32]), 0),
         (Kind::Tf32, _) => (8, 0),
+        (Kind::F16, _) if rule.instruction == Instruction::MmaSyncM8n8k4 => (4, 0),
         (Kind::F16, _) => (16, 0),
         (Kind::F8f6f4 | Kind::I8, _) => (32, 0),
         // The last one is that of sm_107.
@@ -279,6 +280,27 @@ fn slow(case: &Case, row: usize, column: usize) -> u32 {
             };
             let sum = f32::from_bits(both) + old;
             if sum.is_nan() { 0x7FFF_FFFF } else { sum.to_bits() }
+        }
+        (Instruction::MmaSyncM8n8k4, _, _) => {
+            let sign = if multiply.negate_a == multiply.negate_b { 1.0 } else { -1.0 };
+            let factors = |at| (multiply.a.decode(element_a(at)) * sign, multiply.b.decode(element_b(at)));
+            let term = if half { Format::F16.decode(bits) } else { f32::from_bits(bits) };
+            let old = match case.old {
+                OldD::Zero => 0.0,
+                OldD::Read { scale } => f64::from(term) / f64::from(1_u16 << scale),
+            };
+            if !half {
+                let sum = (0..*k).map(factors).fold(0.0_f32, |sum, (a, b)| a.mul_add(b, sum));
+                let sum = (f64::from(sum) + old) as f32;
+                return if sum.is_nan() { 0x7FFF_FFFF } else { sum.to_bits() };
+            }
+            let pairs = (0..*k).step_by(2).map(|at| {
+                let ((a, b), (c, d)) = (factors(at), factors(at + 1));
+                a.mul_add(b, c * d)
+            });
+            let sum = pairs.fold(old as f32, |sum, pair| sum + pair);
+            // So many bits that nothing is cut.
+            reference::sum(&[decode(Format::F32, sum.to_bits())], 90, zero, result)
         }
         (Instruction::Tcgen05Mma | Instruction::MmaSync | Instruction::Wmma, _, _) => {
             ordinary(&(0..*k).map(product_at).chain([old]).collect::<Vec<_>>())

@@ -22,7 +22,8 @@ fn no_two_rules_apply() {
 fn what_no_source_covers() {
     let unknown = [
         Multiply::tcgen05(Kind::F16, Target::Sm90, Format::F16, Format::F16, Accumulator::F32),
-        Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::Bf16, Accumulator::F32),
+        Multiply::mma_sync(Kind::F16, Target::Sm100, Format::F16, Format::Bf16, Accumulator::F32),
+        Multiply::tcgen05(Kind::F16, Target::Sm100, Format::F16, Format::Bf16, Accumulator::F16),
         Multiply::tcgen05(Kind::F16, Target::Sm100, Format::Bf16, Format::Bf16, Accumulator::F16),
         Multiply::mma_sync(Kind::F8f6f4, Target::Sm90, Format::E2m1, Format::E4m3, Accumulator::F16),
         Multiply::mma_sync(Kind::I8, Target::Sm90, Format::S8, Format::S4, Accumulator::S32),

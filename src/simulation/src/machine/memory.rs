@@ -52,18 +52,14 @@ impl Buffer {
 
     /// What it holds where nothing was written.
     fn untouched(&self, range: Range<usize>) -> Contents {
-        let mut contents = Contents { bytes: vec![0; range.len()], unknown: Vec::new() };
-        match &self.fill {
-            Fill::Unknown => contents.unknown.push(0..range.len()),
-            Fill::Data(data) => {
-                let known = data.get(range.start..range.end.min(data.len())).unwrap_or_default();
-                contents.bytes[..known.len()].copy_from_slice(known);
-                for (from, to) in &self.unknown {
-                    let part = (*from as usize).max(range.start)..(*to as usize).min(range.end);
-                    if part.start < part.end {
-                        contents.unknown.push(part.start - range.start..part.end - range.start);
-                    }
-                }
+        let Fill::Data(data) = &self.fill else { return Contents::unknown(range.len()) };
+        let known = data.get(range.start..range.end.min(data.len())).unwrap_or_default();
+        let mut contents = Contents { bytes: known.to_vec(), unknown: Vec::new() };
+        contents.bytes.resize(range.len(), 0);
+        for (from, to) in &self.unknown {
+            let part = (*from as usize).max(range.start)..(*to as usize).min(range.end);
+            if part.start < part.end {
+                contents.unknown.push(part.start - range.start..part.end - range.start);
             }
         }
         contents
@@ -328,8 +324,11 @@ impl Global {
     /// What some bytes hold; nothing if there are none such.
     pub(crate) fn contents(&self, address: u64, len: usize) -> Option<Contents> {
         let (_, from, buffer) = self.at(address, len as u64).ok()?;
-        let mut contents = Contents::default();
-        for piece in by_page(from as usize, len) {
+        // Mostly they are in one page.
+        let mut pieces = by_page(from as usize, len);
+        let Some(first) = pieces.next() else { return Some(Contents::default()) };
+        let mut contents = buffer.contents(first);
+        for piece in pieces {
             contents.append(&buffer.contents(piece));
         }
         Some(contents)

@@ -123,27 +123,37 @@ impl Machine<'_> {
         let [of_a, of_b] = mma.factors;
         let narrow = |codes: &[u64]| codes.iter().map(|code| *code as u32).collect::<Vec<u32>>();
         let (codes_a, codes_b) = (narrow(&a.codes), narrow(&b.codes));
-        let mut matrix_a = Matrix::new(of_a.lines as usize, of_a.k as usize, &codes_a);
-        let mut matrix_b = Matrix::new(of_b.lines as usize, of_b.k as usize, &codes_b);
         let indices = mma.metadata.map(|metadata| self.indices(strand, mma, metadata, &mut a.lost));
-        if let Some(indices) = &indices {
-            matrix_a = matrix_a.selecting(indices);
-        }
         let scales = mma.scales.map(|([first, second], _)| {
             let of_a = self.scale_factors(strand, first, scale_lane_of_a, &mut a.lost);
             (of_a, self.scale_factors(strand, second, scale_lane_of_b, &mut b.lost))
         });
-        if let Some((of_a, of_b)) = &scales {
-            (matrix_a, matrix_b) = (matrix_a.scaled(of_a), matrix_b.scaled(of_b));
-        }
         let mut values = narrow(&d.values);
-        let a = Lines { matrix: matrix_a, lost: &a.lost };
-        let b = Lines { matrix: matrix_b, lost: &b.lost };
         let old = OldD::Read { scale: 0 };
         let before = if self.specials { values.clone() } else { Vec::new() };
-        spread::multiply(arithmetic, (&a, &b), &mut values, &mut d.known, old);
-        if self.specials {
-            d.made = made_by_multiply(arithmetic, (&a, &b), (&before, &values), &d.known, old);
+        let count = mma.sum.multiplies() as usize;
+        let (rows, columns) = (of_a.lines as usize / count, of_b.lines as usize / count);
+        for at in 0..count {
+            let part = |lines: usize| at * lines..(at + 1) * lines;
+            let matrix = |codes, lines, k: u32| Matrix::new(lines, k as usize, codes);
+            let mut matrix_a = matrix(&codes_a[part(rows * of_a.k as usize)], rows, of_a.k);
+            let mut matrix_b = matrix(&codes_b[part(columns * of_b.k as usize)], columns, of_b.k);
+            // No form that is several multiplies has these.
+            if let Some(indices) = &indices {
+                matrix_a = matrix_a.selecting(indices);
+            }
+            if let Some((of_a, of_b)) = &scales {
+                (matrix_a, matrix_b) = (matrix_a.scaled(of_a), matrix_b.scaled(of_b));
+            }
+            let a = Lines { matrix: matrix_a, lost: &a.lost[part(rows)] };
+            let b = Lines { matrix: matrix_b, lost: &b.lost[part(columns)] };
+            let (sums, known) = (&mut values[part(rows * columns)], &mut d.known[part(rows * columns)]);
+            spread::multiply(arithmetic, (&a, &b), sums, known, old);
+            if self.specials && d.made.is_none() {
+                let before = &before[part(rows * columns)];
+                let made = made_by_multiply(arithmetic, (&a, &b), (before, sums), known, old);
+                d.made = made.map(|(row, column, special)| (at * rows + row, column, special));
+            }
         }
         d.values = values.into_iter().map(u64::from).collect();
     }

@@ -1,8 +1,8 @@
 //! What a multiply computes: its operands in shared and Tensor Memory, and the accumulator.
 //!
 //! The arithmetic is that of `ptx_numbers`; where the elements lie is that of `addresses::Operand`, of
-//! `isa::tensor_cells`, `isa::scale_vectors` and `isa::sparsity`. Not computed are sparse multiplies that use half of the
-//! lanes, shifted rows of A, and B that goes through a lookup table.
+//! `isa::tensor_cells`, `isa::scale_vectors` and `isa::sparsity`. Not computed is what only `sm_107` has: B that goes through a
+//! lookup table, `.kind::ti16`, and a longer K.
 
 use std::ops::Range;
 
@@ -169,7 +169,7 @@ impl Product {
 
     fn decoded(decoded: &Decoded<'_>) -> Option<Self> {
         let Decoded { multiply, facts, features, layout, n, k, .. } = *decoded;
-        if multiply.ashift || multiply.is_looked_up {
+        if multiply.is_looked_up {
             return None;
         }
         if decoded.ctas.len() as u32 != layout.ctas() || features.generation != Generation::Blackwell {
@@ -214,8 +214,10 @@ impl Product {
 
     /// Whether a source vouches for the arithmetic, which is not that of a plain multiply alone.
     fn is_vouched(&self, multiply: &Multiply) -> bool {
-        let is_exact =
-            self.arithmetic.rule().is_ok_and(|rule| rule.arithmetic == ptx_numbers::Arithmetic::Integer);
+        // That metadata lie where half of the lanes are used as elsewhere no source says.
+        let is_placed = self.sparse.is_none() || self.layout.lanes_of_group() == QUARTER;
+        let is_exact = is_placed
+            && self.arithmetic.rule().is_ok_and(|rule| rule.arithmetic == ptx_numbers::Arithmetic::Integer);
         let form = match multiply {
             Multiply { weight_stationary: true, .. } => Form::WeightStationary,
             Multiply { sparse: true, .. } => Form::Sparse,
@@ -223,6 +225,10 @@ impl Product {
             _ if self.k == 96 => Form::OtherK,
             _ => Form::Plain,
         };
+        // That A is multiplied before its rows move is what CUTLASS says; the ISA can be read otherwise.
+        if multiply.ashift {
+            return false;
+        }
         let is_scaled_down = matches!(self.old, OldD::Read { scale: 1.. });
         let evidence = self.arithmetic.evidence(form);
         is_exact || !is_scaled_down && !matches!(evidence, Err(_) | Ok(Evidence::Assumed { .. }))
@@ -252,7 +258,8 @@ impl Product {
         let (mut indices, mut lost) = (Vec::new(), vec![false; rows as usize]);
         for (row, chunk) in (0..rows).flat_map(|row| (0..of_row / BITS_OF_CHUNK).map(move |it| (row, it))) {
             let (lane, at, bit) = metadata_cell(row, chunk, of_row);
-            let cell = cells.get(lane + part * rows, column + at);
+            // In lanes as those of A and D (9.7.16.10.8.5): where these use half of the lanes, sixteen rows of each warp.
+            let cell = cells.get(self.d.0 + self.layout.lane(lane, part), column + at);
             let positions = |bits| granularity.positions(Indices::Listed, bits);
             // The first of these always means something.
             let known = cell.and_then(|cell| positions(cell >> bit & 0xF));
@@ -477,8 +484,11 @@ impl Decoded<'_> {
 
     /// The metadata of a sparse A.
     fn sparse(&self) -> Option<Sparse> {
-        // Where only half of the lanes are used, no source says how metadata lie.
-        if self.layout.lanes_of_group() < 32 {
+        // Where half of the lanes are used, A, D and the metadata have to start alike (9.7.16.10.8.5).
+        let is_half = self.layout.lanes_of_group() < QUARTER;
+        let is_allowed = |lane: u32| self.layout.lanes.contains(&(lane % QUARTER));
+        let starts_alike = !matches!(self.a, Where::Tensor(lane, _) if lane != self.d.0);
+        if is_half && !(starts_alike && is_allowed(self.d.0)) {
             return None;
         }
         let (granularity, column) = (Granularity::of_kind(self.multiply.kind), self.metadata?);
@@ -620,24 +630,48 @@ impl Elements {
     ) {
         // Of elements of less bits than they take, sixteen lie in the first bytes of sixteen.
         let (each, bytes) = (128 / container, (16 * bits / container) as usize);
+        let mut codes = [0; 32];
         for Sixteen { row, column, address } in place.sixteens(lines.clone(), k, container) {
             let read = memory.known(address.into(), bytes);
-            for index in 0..each {
-                let (row, column) =
-                    if place.is_k_major { (row, column + index) } else { (row + index, column) };
-                if !lines.contains(&row) || column >= k {
-                    continue;
+            if let Some(read) = read {
+                unpack(read, bits, &mut codes);
+            }
+            let last = if place.is_k_major { row } else { row + each - 1 };
+            for row in (row..=last).filter(|row| lines.contains(row)) {
+                self.lost[(row - lines.start) as usize] |= read.is_none() && column < k;
+            }
+            if read.is_none() || column >= k {
+                continue;
+            }
+            let place_of = |row: u32| ((row - lines.start) * k + column) as usize;
+            if place.is_k_major && lines.contains(&row) {
+                let count = each.min(k - column) as usize;
+                self.codes[place_of(row)..][..count].copy_from_slice(&codes[..count]);
+            } else if !place.is_k_major {
+                for (row, code) in (row..row + each).zip(codes).filter(|(row, _)| lines.contains(row)) {
+                    self.codes[place_of(row)] = code;
                 }
-                let line = row - lines.start;
-                let Some(read) = read else {
-                    self.lost[line as usize] = true;
-                    continue;
-                };
-                let bit = (index * bits) as usize;
+            }
+        }
+    }
+}
+
+/// Elements of so many bits, one after the other.
+fn unpack(bytes: &[u8], bits: u32, codes: &mut [u32; 32]) {
+    match bits {
+        8 => codes.iter_mut().zip(bytes).for_each(|(code, byte)| *code = (*byte).into()),
+        16 => {
+            for (code, half) in codes.iter_mut().zip(bytes.chunks_exact(2)) {
+                *code = u16::from_le_bytes([half[0], half[1]]).into();
+            }
+        }
+        _ => {
+            for (index, code) in codes.iter_mut().enumerate().take(bytes.len() * 8 / bits as usize) {
+                let bit = index * bits as usize;
                 let mut word = [0; 4];
-                let rest = &read[bit / 8..(bit / 8 + 4).min(read.len())];
+                let rest = &bytes[bit / 8..(bit / 8 + 4).min(bytes.len())];
                 word[..rest.len()].copy_from_slice(rest);
-                self.codes[(line * k + column) as usize] = u32::from_le_bytes(word) >> (bit % 8) & mask(bits);
+                *code = u32::from_le_bytes(word) >> (bit % 8) & mask(bits);
             }
         }
     }

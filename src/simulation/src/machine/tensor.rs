@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use super::places::if_not_converted;
 use super::reduction::Reduced;
-use super::tensor_core::{Effect, Work};
+use super::tensor_core::Work;
 use super::warp::{Strand, lanes};
 use super::{Flow, Machine, Stop};
 use crate::Checks;
@@ -206,28 +206,15 @@ impl Machine<'_> {
             }
             Tensor::Shift { pair, address } => {
                 for lane in lanes(active) {
-                    let (column, _) = self.tensor_address(strand, *address, lane)?;
-                    let regions: Vec<Region> = self
-                        .group(strand, *pair)
-                        .into_iter()
-                        .map(|cta| Region { cta, groups: ALL, column, columns: 8 })
-                        .collect();
-                    let work = Work::Compute {
-                        shared: Vec::new(),
-                        reads: Vec::new(),
-                        writes: regions,
-                        updates: true,
-                        does: (asynchrony::Access::Shift, 0),
-                        effect: Effect::Unknown,
-                    };
+                    let (column, first) = self.tensor_address(strand, *address, lane)?;
+                    let work = self.shift_work(strand, *pair, (first, column));
                     self.submit(strand, work, lane);
                 }
             }
             Tensor::Multiply(multiply) => {
                 for lane in lanes(active) {
-                    if let Some(work) = self.multiply_work(strand, multiply, lane)? {
-                        self.submit(strand, work, lane);
-                    }
+                    let work = self.multiply_work(strand, multiply, lane)?;
+                    self.submit(strand, work, lane);
                 }
             }
             Tensor::Commit { space, barrier, mask } => {

@@ -30,6 +30,10 @@ use crate::shadow::{Access, Pipelined, Via};
 const UNWRITTEN: &str = "a matrix is read where nothing was written";
 /// Bytes that lie together in every swizzling mode.
 const SIXTEEN: u32 = 16;
+/// Lanes of a quarter, those of a warp.
+const QUARTER: u32 = Sizes::LANES / 4;
+/// Columns that `tcgen05.shift` shifts: 32 bytes of each row (9.7.16.9.3).
+const SHIFTED: u32 = 32 / 4;
 
 /// The bytes of shared memory that a matrix takes.
 #[derive(Debug)]
@@ -69,6 +73,9 @@ pub(super) enum Work {
         /// What it does to what it writes, and of which shape that is.
         does: (asynchrony::Access, u64),
         effect: Effect,
+        /// Where `.ashift` moves the rows of A afterwards. No source says what this write is ordered with, so that nothing is
+        /// said about races with it.
+        moves: Vec<Region>,
     },
     /// Arrives at mbarriers.
     Commit(Vec<u32>),
@@ -82,6 +89,8 @@ pub(super) enum Effect {
     Product(Box<Product>),
     /// Rows of a matrix in shared memory: where it lies, how it is copied, and the first column.
     Rows(Place, Copied, u32),
+    /// What is written moves by one row.
+    Shifted,
 }
 
 /// How rows are copied: their shape, to which warps, and the bits of elements that become bytes.
@@ -92,7 +101,7 @@ impl Effect {
     fn products(&self) -> u64 {
         match self {
             Self::Product(product) => product.products(),
-            Self::Unknown | Self::Rows(..) => 0,
+            Self::Unknown | Self::Rows(..) | Self::Shifted => 0,
         }
     }
 }
@@ -153,7 +162,7 @@ impl Machine<'_> {
     pub(super) fn perform_tensor(&mut self, operation: &Operation, work: Work) {
         match work {
             Work::Commit(mbarriers) => self.perform_arrivals(operation, &mbarriers),
-            Work::Compute { shared, reads, writes, updates, does, effect } => {
+            Work::Compute { shared, reads, writes, updates, does, effect, moves } => {
                 let ctas = writes.iter().map(|region| region.cta);
                 self.unseen
                     .extend(ctas.map(|cta| ((cta, operation.agent), (operation.tick, operation.step))));
@@ -193,7 +202,11 @@ impl Machine<'_> {
                 } else {
                     Vec::new()
                 };
-                self.mark_written(&writes);
+                if let Effect::Shifted = effect {
+                    self.shift_rows(operation, &writes);
+                } else {
+                    self.mark_written(&writes);
+                }
                 if parts.iter().any(Part::is_computed) {
                     self.products += effect.products();
                 }
@@ -208,11 +221,55 @@ impl Machine<'_> {
                 if let (Effect::Product(product), true) = (&effect, self.trace.is_some()) {
                     self.trace_product(operation, product);
                 }
+                if let Effect::Product(_) = effect {
+                    self.shift_rows(operation, &moves);
+                } else {
+                    self.mark_written(&moves);
+                }
                 if let Effect::Rows(place, how, column) = effect {
                     self.copy_rows(&writes, place, how, column);
                     if self.trace.is_some() {
                         self.trace_rows(operation, &writes, place, how, column);
                     }
+                }
+            }
+        }
+    }
+
+    /// What `tcgen05.shift` does at a lane and a column.
+    pub(super) fn shift_work(&self, strand: &Strand, pair: bool, (first, column): (u32, u32)) -> Work {
+        let region = |cta| Region { cta, groups: ALL, column, columns: SHIFTED };
+        let writes = self.group(strand, pair).into_iter().map(region).collect();
+        // The ISA can be read in several ways, and says nothing of addresses in another quarter of the lanes.
+        let is_known = self.believes && first % Sizes::LANES == 0;
+        Work::Compute {
+            shared: Vec::new(),
+            reads: Vec::new(),
+            writes,
+            updates: true,
+            does: (asynchrony::Access::Shift, 0),
+            effect: if is_known { Effect::Shifted } else { Effect::Unknown },
+            moves: Vec::new(),
+        }
+    }
+
+    /// Shifts rows. As CUTLASS says of `.ashift`, each gets what the next one has; the last one of each quarter of the lanes
+    /// stays.
+    fn shift_rows(&mut self, operation: &Operation, regions: &[Region]) {
+        for Region { cta, column: first, columns, .. } in regions {
+            let count = self.ctas[*cta as usize].tensor.sizes.columns;
+            // Each row is read before it is written.
+            for (lane, column) in
+                (0..Sizes::LANES).flat_map(|lane| (*first..first + columns).map(move |it| (lane, it)))
+            {
+                if lane % QUARTER == QUARTER - 1 {
+                    continue;
+                }
+                let cells = &mut self.ctas[*cta as usize].tensor.cells;
+                let value = cells.get(lane + 1, column);
+                cells.set(lane, column, value, count);
+                if self.trace.is_some() {
+                    self.trace_shifted(operation, *cta, lane, column);
                 }
             }
         }
@@ -396,7 +453,8 @@ impl Machine<'_> {
         };
         let place = product::place_of(descriptor, false, self.features);
         let effect = place.map_or(Effect::Unknown, |place| Effect::Rows(place, how, column));
-        Ok(Work::Compute { shared, reads: Vec::new(), writes, updates: false, does: (does, 0), effect })
+        let (reads, moves) = (Vec::new(), Vec::new());
+        Ok(Work::Compute { shared, reads, writes, updates: false, does: (does, 0), effect, moves })
     }
 
     /// The pieces of a matrix, if they lie in shared memory.
@@ -440,7 +498,7 @@ impl Machine<'_> {
         strand: &Strand,
         multiply: &Multiply,
         lane: usize,
-    ) -> Result<Option<Work>, Stop> {
+    ) -> Result<Work, Stop> {
         let Some(idesc) = self.value_at(strand, multiply.idesc, lane) else {
             return Err(Self::stop(strand, "an instruction descriptor is not known"));
         };
@@ -484,7 +542,8 @@ impl Machine<'_> {
             }
         };
         // No source says what another lane of these means. The upper bits of that of scales may hold their id.
-        let mut is_aligned = true;
+        let mut is_aligned =
+            !multiply.ashift || matches!(a_place, Where::Tensor(first, _) if first % Sizes::LANES == 0);
         let metadata = match multiply.metadata {
             Some(address) => {
                 let (column, first) = self.tensor_address(strand, address, lane)?;
@@ -547,10 +606,12 @@ impl Machine<'_> {
         let effect = product.map_or(Effect::Unknown, |product| Effect::Product(Box::new(product)));
 
         let a_k = if multiply.sparse { k / 2 } else { k };
-        let shift = mask.flatten().and_then(|word| ZeroColumnMask::decode(Some(m), word).ok());
-        let shift = shift.map_or(0, |mask| mask.shift.into());
+        let columns_of_a = (a_k * element(a) / 32).max(1);
+        let mask = mask.flatten().and_then(|word| ZeroColumnMask::decode(Some(m), word).ok());
+        let first_of_b = mask.map_or(0, |mask| mask.shift.into());
         let is_k_major = |is_transposed: Option<bool>| is_transposed != Some(true);
         let (mut shared, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut moves = Vec::new();
         for cta in &group {
             writes.push(Region {
                 cta: *cta,
@@ -569,14 +630,15 @@ impl Machine<'_> {
                     shared.extend(self.matrix_in(strand, *cta, matrix, (ReadAs::A, bits(a))));
                 }
                 Where::Tensor(_, column) => {
-                    let columns = (a_k * element(a) / 32).max(1);
-                    reads.push(Region { cta: *cta, groups, column, columns });
+                    let region = Region { cta: *cta, groups, column, columns: columns_of_a };
+                    reads.push(region);
+                    moves.extend(multiply.ashift.then_some(region));
                 }
             }
             let matrix = Extent {
                 word: b_word,
                 is_k_major: is_k_major(transpose_b),
-                lines: (shift, n / ctas),
+                lines: (first_of_b, n / ctas),
                 length: (k, element(b)),
             };
             shared.extend(self.matrix_in(strand, *cta, matrix, (ReadAs::B, bits(b))));
@@ -600,7 +662,7 @@ impl Machine<'_> {
         let does = (asynchrony::Access::MultiplyWritesD, accumulator);
         // Where that is not known, nothing is said about what D holds.
         let updates = enabled.unwrap_or(false);
-        Ok(Some(Work::Compute { shared, reads, writes, updates, does, effect }))
+        Ok(Work::Compute { shared, reads, writes, updates, does, effect, moves })
     }
 }
 

@@ -360,6 +360,16 @@ impl Machine<'_> {
         }
     }
 
+    /// A cell gets what the next lane has in its column.
+    pub(super) fn trace_shifted(&mut self, operation: &Operation, cta: u32, lane: u32, column: u32) {
+        let space = self.tensor_space(cta);
+        let source = Source::Copied(Cell::tensor(space, lane + 1, column));
+        let to = Cell::tensor(space, lane, column);
+        if self.is_traced(to) {
+            self.traced((operation.step, operation.warp), to, |at, bytes| (source.part(at, bytes), None));
+        }
+    }
+
     /// Elements of D are computed, and are there now.
     pub(super) fn trace_product(&mut self, operation: &Operation, product: &Product) {
         let Self { trace, ctas, .. } = self;
@@ -395,9 +405,10 @@ impl Machine<'_> {
                 if !self.is_traced(cell) {
                     continue;
                 }
-                let Element { row, column } = mma.sum.place(lane as u32, register as u32 * count + part);
+                let element = mma.sum.place(lane as u32, register as u32 * count + part);
+                let Element { row, column } = element;
                 let a = self.line(strand, mma.a, mma.factors[0], row);
-                let b = self.line(strand, mma.b, mma.factors[1], column);
+                let b = self.line(strand, mma.b, mma.factors[1], mma.sum.line_of_b(element));
                 let old = c.get(register).and_then(|operand| self.register_of(strand, *operand, lane));
                 let old = old.map(|cell| cell.part(part * bytes, bytes));
                 let factors = Factors { row, column, a, b, adds: old.is_some(), old, ..Factors::default() };

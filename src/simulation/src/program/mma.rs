@@ -81,23 +81,34 @@ impl Operands<'_, '_> {
                 (Sums::Narrow { instruction, kind, formats, accumulator, saturates }, bits)
             }
         };
-        // Each quarter of a warp multiplies matrices of its own there.
         if (m, n, k, bits) == (8, 8, 4, 16) {
-            return None;
+            return self.four_multiplies(sums);
         }
         let stored = if is_sparse { k / 2 } else { k };
-        let nothing = Slice::default();
-        Some(Mma {
-            sums,
-            factors: [Factor::a(m, stored, bits)?, Factor::b(n, k, bits)?],
-            sum: Sum::new(m, n)?,
-            metadata: None,
-            scales: None,
-            d: nothing,
-            a: nothing,
-            b: nothing,
-            c: nothing,
-        })
+        let factors = [Factor::a(m, stored, bits)?, Factor::b(n, k, bits)?];
+        Some(Mma::without_operands(sums, factors, Sum::new(m, n)?))
+    }
+
+    /// `.m8n8k4` of halves: eight lanes each have matrices of their own.
+    fn four_multiplies(&self, sums: Sums) -> Option<Mma> {
+        let Sums::Narrow { instruction: Instruction::MmaSync, kind, formats, accumulator, saturates } = sums
+        else {
+            return None;
+        };
+        let are_halves = match accumulator {
+            Accumulator::F16 => true,
+            Accumulator::F32 => false,
+            Accumulator::S32 => return None,
+        };
+        let mut layouts = self.opcode.modifiers.iter().filter_map(|placed| match placed.modifier {
+            Modifier::Layout(layout) => Some(layout),
+            _ => None,
+        });
+        let (a, b) = (layouts.next()?, layouts.next()?);
+        let factors = [Factor::of_four(a == Layout::Row), Factor::of_four(b == Layout::Col)];
+        let instruction = Instruction::MmaSyncM8n8k4;
+        let sums = Sums::Narrow { instruction, kind, formats, accumulator, saturates };
+        Some(Mma::without_operands(sums, factors, Sum::of_four(are_halves)))
     }
 
     /// The metadata of a sparse A.
@@ -190,6 +201,12 @@ impl Operands<'_, '_> {
 }
 
 impl Mma {
+    fn without_operands(sums: Sums, factors: [Factor; 2], sum: Sum) -> Self {
+        let nothing = Slice::default();
+        let (metadata, scales) = (None, None);
+        Self { sums, factors, sum, metadata, scales, d: nothing, a: nothing, b: nothing, c: nothing }
+    }
+
     /// Registers of A, of B, and of C and D.
     fn registers(&self) -> [u32; 3] {
         let [a, b] = self.factors.map(Factor::registers);

@@ -46,7 +46,12 @@ fn simulate(text: &str, schedule: Schedule) -> KernelReport {
 /// What a run of the kernel `k` leaves in the buffer of its first argument. One cluster of one CTA runs, and has no
 /// findings, but that some of the results are made from memory that nothing wrote.
 fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
-    let mut report = launched(text, arguments, threads);
+    left_with(text, arguments, threads, true)
+}
+
+/// The same with a key `assume` of the launch file.
+fn left_with(text: &str, arguments: Vec<Argument>, threads: u32, believes: bool) -> Output {
+    let mut report = launched_with(text, arguments, threads, believes);
     report.retain(|it| it.code != Code::SharedMemoryUninitialized);
     assert!(report.diagnostics.is_empty(), "{:?}\n{text}", report.diagnostics);
     let reasons: Vec<_> = report.reasons.iter().map(|reason| &reason.text).collect();
@@ -56,6 +61,10 @@ fn left(text: &str, arguments: Vec<Argument>, threads: u32) -> Output {
 
 /// A run of the kernel `k`, one cluster of one CTA, that keeps the buffer of its first argument.
 fn launched(text: &str, arguments: Vec<Argument>, threads: u32) -> KernelReport {
+    launched_with(text, arguments, threads, true)
+}
+
+fn launched_with(text: &str, arguments: Vec<Argument>, threads: u32, believes: bool) -> KernelReport {
     let source = Source::new("kernel.ptx", text).unwrap();
     let unit = Unit::new(&source);
     assert!(unit.syntax_errors.is_empty(), "{:?}\n{text}", unit.syntax_errors);
@@ -74,7 +83,7 @@ fn launched(text: &str, arguments: Vec<Argument>, threads: u32) -> KernelReport 
         assumes: None,
         outs: vec![OutFile { argument: 0, field: None, name: "out".to_owned(), form }],
         arrays: Vec::new(),
-        believes: true,
+        believes,
         assumed: Vec::new(),
     };
     kernel.simulate_all(&launch, &Settings::default()).unwrap()

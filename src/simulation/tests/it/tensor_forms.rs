@@ -2,10 +2,14 @@
 //! elements, masks, metadata and scale factors lie is written here anew. All numbers are so small that sums are exact.
 
 #![allow(clippy::float_cmp, reason = "sums are exact")]
+#![allow(
+    clippy::many_single_char_names,
+    reason = "matrices and their sizes are called what the ISA calls them"
+)]
 
 use ptx_simulation::Output;
 
-use crate::{buffer, launched, left};
+use crate::{buffer, launched, left_with};
 
 /// What a kernel starts with: the bytes of shared memory, and columns of Tensor Memory of 128 lanes each.
 struct Start {
@@ -28,8 +32,19 @@ impl Start {
     /// What `count` columns of Tensor Memory from `first` on hold after a body, which thread 0 executes. `s` is shared
     /// memory in units of 16 bytes, `t` Tensor Memory, `p` holds.
     fn after(&self, target: &str, body: &str, first: usize, count: usize) -> Vec<[Option<u32>; 128]> {
+        self.after_with(target, body, (first, count), true)
+    }
+
+    /// The same with a key `assume` of the launch file.
+    fn after_with(
+        &self,
+        target: &str,
+        body: &str,
+        (first, count): (usize, usize),
+        believes: bool,
+    ) -> Vec<[Option<u32>; 128]> {
         let (text, data) = self.kernel(target, body, first, count);
-        let Output { bytes, unknown, .. } = left(&text, vec![buffer(data)], 128);
+        let Output { bytes, unknown, .. } = left_with(&text, vec![buffer(data)], 128, believes);
         let is_known = |at: usize| !unknown.iter().any(|it| it.start < at + 4 && at < it.end);
         let word =
             |at: usize| is_known(at).then(|| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
@@ -229,6 +244,173 @@ fn sparse_multiplies_that_are_weight_stationary() {
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
             let expected: f32 = (0..k).map(|at| a[row][at] * b[column][at]).sum();
             assert_eq!(of_ws(&cells, m, row, column), Some(expected), "M = {m}, ({row}, {column})");
+        }
+    }
+}
+
+/// A sparse A of `rows` rows of 16-bit elements: what is stored, all of it, and by row and chunk the bits of metadata.
+type SparseA = (Vec<Vec<f32>>, Vec<Vec<f32>>, Vec<Vec<u32>>);
+
+fn sparse_a(random: &mut Random, rows: usize, k: usize) -> SparseA {
+    let pairs = [(0b0100, [0, 1]), (0b1000, [0, 2]), (0b1100, [0, 3]), (0b1001, [1, 2]), (0b1110, [2, 3])];
+    let stored = random.matrix(rows, k / 2);
+    let (mut all, mut metadata) = (vec![vec![0.0; k]; rows], vec![Vec::new(); rows]);
+    for (row, chunk) in (0..rows).flat_map(|row| (0..k / 4).map(move |chunk| (row, chunk))) {
+        let (bits, places): (u32, [usize; 2]) = pairs[random.below(5) as usize];
+        for (at, place) in places.into_iter().enumerate() {
+            all[row][4 * chunk + place] = stored[row][2 * chunk + at];
+        }
+        metadata[row].push(bits);
+    }
+    (stored, all, metadata)
+}
+
+/// Layout F: rows 0 to 15 lie in the first or the second half of the first warp's lanes, the next ones in those of the next
+/// warp. The metadata do, too.
+#[test]
+fn sparse_multiplies_that_use_half_of_the_lanes() {
+    let (m, n, k) = (64, 16, 32);
+    for (half_of_lanes, selector, from_tensor) in [(0, 0, false), (16, 1, false), (0, 1, true), (16, 0, true)]
+    {
+        let mut random = Random(half_of_lanes as u64 + 3);
+        let (stored, a, metadata) = sparse_a(&mut random, m, k);
+        let b = random.matrix(n, k);
+        let mut start = Start::new(16 * 1024, 60);
+        put_rows(&mut start, 0, &stored);
+        put_rows(&mut start, 8192, &b);
+        let lane_of = |row: usize| half_of_lanes + row / 16 * 32 + row % 16;
+        for (row, metadata) in metadata.iter().enumerate() {
+            for (chunk, bits) in metadata.iter().enumerate() {
+                // The halves of two rows that are eight apart share two lanes.
+                let lane = lane_of(row / 16 * 16 + row % 8 + chunk / 4 * 8);
+                start.columns[50 + selector][lane] |= bits << (chunk % 4 * 4 + row % 16 / 8 * 16);
+            }
+            for (at, pair) in stored[row].chunks(2).enumerate() {
+                start.columns[32 + at][lane_of(row)] = half(pair[0]) | half(pair[1]) << 16;
+            }
+        }
+        let operand = if from_tensor { "[at]" } else { "a" };
+        let body = format!(
+            "add.u64 a, s, {}; add.u64 b, s, {}; add.u32 t, t, {}; add.u32 w, t, 50; add.u32 at, t, 32;\n\
+             tcgen05.mma.sp.cta_group::1.kind::f16 [t], {operand}, b, [w], {}, never;\nsub.u32 t, t, {};",
+            plain(16),
+            plain(32) | 8192 >> 4,
+            half_of_lanes << 16,
+            idesc(m, n, true) | selector as u32,
+            half_of_lanes << 16,
+        );
+        let cells = start.after("sm_100a", &body, 0, n);
+        for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+            let expected: f32 = (0..k).map(|at| a[row][at] * b[column][at]).sum();
+            let got = cells[column][lane_of(row)].map(f32::from_bits);
+            assert_eq!(got, Some(expected), "lane {half_of_lanes}: ({row}, {column})");
+            // Other lanes are left as they were.
+            assert_eq!(cells[column][lane_of(row) ^ 16], Some(0));
+        }
+        // No source says where these metadata lie.
+        let cells = start.after_with("sm_100a", &body, (0, n), false);
+        assert!((0..m).all(|row| cells.iter().all(|column| column[lane_of(row)].is_none())));
+    }
+}
+
+/// Each row gets what the next one has, but for the last one of each quarter of the lanes.
+fn shifted(column: &[u32; 128]) -> [u32; 128] {
+    std::array::from_fn(|lane| column[if lane % 32 == 31 { lane } else { lane + 1 }])
+}
+
+#[test]
+fn shifts_move_rows_within_each_quarter() {
+    let mut random = Random(31);
+    let mut start = Start::new(1024, 24);
+    start.columns.iter_mut().flatten().for_each(|word| *word = random.below(1 << 31) as u32);
+    // At the first lane, and in another quarter.
+    for (at, is_known) in [(8, true), (8 | 32 << 16, false)] {
+        let body = format!("add.u32 w, t, {at}; tcgen05.shift.cta_group::1.down [w];");
+        for believes in [true, false] {
+            let cells = start.after_with("sm_100a", &body, (0, 24), believes);
+            for (column, (cells, before)) in cells.iter().zip(&start.columns).enumerate() {
+                let is_shifted = (8..16).contains(&column);
+                let expected = match is_known && believes {
+                    _ if !is_shifted => before.map(Some),
+                    false => [None; 128],
+                    true => shifted(before).map(Some),
+                };
+                assert_eq!(*cells, expected, "{body} column {column}");
+            }
+        }
+    }
+}
+
+/// `.ashift` multiplies A as it is, and then shifts it.
+#[test]
+fn a_multiply_shifts_its_a_afterwards() {
+    let (m, n, k) = (128, 8, 16);
+    let mut random = Random(37);
+    let (a, b) = (random.matrix(m, k), random.matrix(n, k));
+    let mut start = Start::new(1024, 40);
+    put_rows(&mut start, 0, &b);
+    for (row, elements) in a.iter().enumerate() {
+        for (at, pair) in elements.chunks(2).enumerate() {
+            start.columns[16 + at][row] = half(pair[0]) | half(pair[1]) << 16;
+        }
+    }
+    let body = format!(
+        "add.u64 b, s, {}; add.u32 w, t, 16; add.u32 at, t, 8;\n\
+         tcgen05.mma.cta_group::1.kind::f16.ashift [t], [w], b, {idesc}, never;\n\
+         tcgen05.mma.cta_group::1.kind::f16 [at], [w], b, {idesc}, never;",
+        plain(16),
+        idesc = idesc(m, n, false)
+    );
+    let cells = start.after("sm_100a", &body, 0, 32);
+    for (column, (cells, before)) in cells.iter().zip(&start.columns).enumerate().skip(16).take(8) {
+        assert_eq!(*cells, shifted(before).map(Some), "column {column} of A");
+    }
+    for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+        let sum = |row: usize| Some((0..k).map(|at| a[row][at] * b[column][at]).sum());
+        assert_eq!(cells[column][row].map(f32::from_bits), sum(row), "({row}, {column})");
+        let next = if row % 32 == 31 { row } else { row + 1 };
+        assert_eq!(
+            cells[8 + column][row].map(f32::from_bits),
+            sum(next),
+            "the next multiply: ({row}, {column})"
+        );
+    }
+    let cells = start.after_with("sm_100a", &body, (0, 24), false);
+    assert!(cells.iter().flatten().all(Option::is_none));
+}
+
+/// A in f16 by B in bf16.
+#[test]
+fn halves_of_two_formats_are_multiplied() {
+    let (m, n, k) = (128, 8, 16);
+    let mut random = Random(41);
+    let (a, b) = (random.matrix(m, k), random.matrix(n, k));
+    for (a_is_bf16, b_is_bf16) in [(false, true), (true, false), (true, true)] {
+        let mut start = Start::new(8192, 1);
+        for (from, rows, is_bf16) in [(0, &a, a_is_bf16), (4096, &b, b_is_bf16)] {
+            for (row, elements) in rows.iter().enumerate() {
+                for (at, element) in elements.iter().enumerate() {
+                    let byte = from + row % 8 * 16 + row / 8 * 256 + at / 8 * 128 + at % 8 * 2;
+                    let code = if is_bf16 { element.to_bits() >> 16 } else { half(*element) };
+                    start.put(8 * byte, 16, code);
+                }
+            }
+        }
+        let body = format!(
+            "add.u64 a, s, {}; add.u64 b, s, {};\n\
+             tcgen05.mma.cta_group::1.kind::f16 [t], a, b, {}, never;",
+            plain(16),
+            plain(16) | 4096 >> 4,
+            idesc(m, n, false) | u32::from(a_is_bf16) << 7 | u32::from(b_is_bf16) << 10
+        );
+        for believes in [true, false] {
+            let cells = start.after_with("sm_100a", &body, (0, n), believes);
+            for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                let sum: f32 = (0..k).map(|at| a[row][at] * b[column][at]).sum();
+                // Of formats that are mixed, no source says anything.
+                let expected = (believes || a_is_bf16 == b_is_bf16).then_some(sum);
+                assert_eq!(cells[column][row].map(f32::from_bits), expected, "({row}, {column})");
+            }
         }
     }
 }
