@@ -248,7 +248,8 @@ class TensorMap:
         strides: Bytes from one element to the next along each dimension but the last, if they do not lie next to each
             other.
         element_strides: Of each dimension, every so many-th element of a box is taken.
-        interleave: `none`, `16B` or `32B`.
+        interleave: `none`, `16B` or `32B`. Then `box` and `shape` leave out the last dimension, of 16 or 32 bytes of
+            channels, and a copy takes one element along the dimension of the slices of channels, the second one.
         fill: What stands for elements out of bounds: `zero` or `nan`.
 
     Raises:
@@ -289,6 +290,7 @@ class TensorMap:
         channels: int,
         pixels: int,
         swizzle: str = "none",
+        wide: Optional[str] = None,
         **options: Any,
     ) -> TensorMap:
         """A tensor map in im2col mode, as `cuTensorMapEncodeIm2col` makes one, over an array NWC, NHWC or NDHWC.
@@ -302,6 +304,8 @@ class TensorMap:
             channels: Channels of a pixel that a copy takes.
             pixels: Pixels that a copy takes.
             swizzle: As for `TensorMap`.
+            wide: `W` or `W128` for pixels along W alone, as `cuTensorMapEncodeIm2colWide` makes maps. Then corners have
+                one number.
             options: `element`, `shape`, `strides`, `element_strides`, `interleave` and `fill`, as for `TensorMap`.
 
         Raises:
@@ -313,6 +317,7 @@ class TensorMap:
             "upper": tuple(upper_corner),
             "channels": channels,
             "pixels": pixels,
+            "wide": wide,
         }
         return map
 
@@ -499,13 +504,17 @@ class _Arguments:
         for what, word in (("element", element), ("swizzle", value.swizzle), ("interleave", value.interleave)):
             if not isinstance(word, str):
                 raise LaunchError(f"`{what}` of a tensor map is a word, not {word!r}")
-        extents = value.shape if value.shape is not None else shape
+        slice_bits = {"16B": 128, "32B": 256}.get(value.interleave)
+        if value.shape is not None:
+            extents = value.shape
+        else:
+            extents = shape if slice_bits is None else shape[:-1]
         dims = [_number(it, "shape", 2**32 - 1) for it in reversed(extents)]
         box = [_number(it, "box", 2**32 - 1) for it in reversed(value.box)]
         if value.strides is not None:
             strides = [_number(it, "strides") for it in reversed(value.strides)]
         else:
-            strides, bits = [], _element_bits(element)
+            strides, bits = [], slice_bits or _element_bits(element)
             for dim in dims[:-1]:
                 bits *= dim
                 strides.append((bits + 7) // 8)
@@ -625,7 +634,7 @@ class _Arguments:
         return fields
 
 
-def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int]:
+def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int, Optional[str]]:
     """What a map in im2col mode says, the innermost dimension first."""
     least, most = -(2**31), 2**31 - 1
 
@@ -633,7 +642,9 @@ def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int]:
         return [_number(it, f"{name}_corner", most, least) for it in reversed(given[name])]
 
     channels, pixels = (_number(given[name], name, 2**32 - 1) for name in ("channels", "pixels"))
-    return corner("lower"), corner("upper"), channels, pixels
+    if given["wide"] is not None and not isinstance(given["wide"], str):
+        raise LaunchError(f"`wide` of a tensor map is a word, not {given['wide']!r}")
+    return corner("lower"), corner("upper"), channels, pixels, given["wide"]
 
 
 def _element_bits(element: str) -> int:

@@ -5,7 +5,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::Number;
-use crate::tensor_map::{Fill, Interleave, Swizzle};
+use crate::tensor_map::{Fill, Interleave, Swizzle, Wide};
 
 /// A launch as a file says it. All is optional that the module says, too.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -142,6 +142,8 @@ pub struct ArgumentFile {
     pub channels_per_pixel: Option<u32>,
     /// In im2col mode: pixels of a column.
     pub pixels_per_column: Option<u32>,
+    /// In im2col mode: `W` or `W128`, where pixels are taken along W alone.
+    pub wide: Option<Wide>,
     /// How a box is swizzled.
     pub swizzle: Option<Swizzle>,
     /// How elements are interleaved.

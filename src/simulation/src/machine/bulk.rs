@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::boxes::{Boxed, Moving};
+use super::boxes::{Boxed, Moving, counted};
 use super::operation::{AsyncStore, Kind, Transfer};
 use super::places::Place;
 use super::reduction::Unit;
@@ -299,18 +299,10 @@ impl Machine<'_> {
             Some(address) => self.tensor_map(strand, address),
             None => None,
         };
-        let bytes = map.as_ref().map(|map| {
-            let bytes = match tensor.mode {
-                LoadMode::Tile
-                | LoadMode::Im2colNoOffs
-                | LoadMode::Im2colNoOffsW
-                | LoadMode::Im2col
-                | LoadMode::Im2colW
-                | LoadMode::Im2colW128 => map.box_bytes(),
-                LoadMode::TileGather4 | LoadMode::TileScatter4 => map.row_bytes() * 4,
-            };
-            bytes.min(1 << 20) as u32
-        });
+        let coordinates = self.coordinates(strand, tensor.coordinates, lane);
+        let offsets = self.coordinates(strand, tensor.offsets, lane);
+        let bytes = map.as_ref().and_then(|map| counted(map, tensor.mode, offsets.as_deref()));
+        let bytes = bytes.map(|bytes| bytes.min(1 << 20) as u32);
         if let Some(map) = &map
             && map.dims.len() != tensor.dimensions as usize
             && tensor.mode == LoadMode::Tile
@@ -332,8 +324,6 @@ impl Machine<'_> {
             self.report(finding);
         }
         self.has_open_copies |= bytes.is_none();
-        let coordinates = self.coordinates(strand, tensor.coordinates, lane);
-        let offsets = self.coordinates(strand, tensor.offsets, lane);
         let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, (coordinates, offsets)));
         let is_open = boxed.is_none() && bytes.is_none();
         let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
@@ -343,6 +333,9 @@ impl Machine<'_> {
         let extent = if is_open && !loads { self.extent_of_store(cta, offset) } else { extent };
         if let Some(boxed) = &boxed {
             self.check_start(strand, boxed);
+            if loads {
+                self.check_corner(strand, boxed);
+            }
         }
         // Narrow boxes leave gaps.
         let intervals = boxed.as_ref().map_or(vec![(offset, extent)], |boxed| boxed.intervals(offset));

@@ -657,6 +657,17 @@ impl<'a> Lowering<'a> {
                     row_bytes: if operation == Operation::LdmatrixSigned { 8 } else { 16 },
                     registers: it.lowering.keep(&registers),
                     fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
+                        _ if operation == Operation::LdmatrixSigned => {
+                            Some(Fragments::Expanded { bits: 4, signed: true, transposed: false })
+                        }
+                        _ if operation == Operation::LdmatrixUnpack => {
+                            let bits = match opcode.types.get(1) {
+                                Some(Type::B4x16P64) => 4,
+                                Some(Type::B6x16P32) => 6,
+                                _ => return Err(missing()),
+                            };
+                            Some(Fragments::Expanded { bits, signed: false, transposed: is_large })
+                        }
                         (Some(Type::B16), false) => Some(Fragments::Rows),
                         (Some(Type::B16), true) => Some(Fragments::Columns),
                         (Some(Type::B8), true) if store => Some(Fragments::StoredBytes),
