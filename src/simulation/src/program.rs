@@ -453,8 +453,10 @@ pub(crate) enum Action {
     },
     Bulk(Box<Bulk>),
     BulkCommit,
+    /// Waits until all but the last groups are over, or until they have read what they copy.
     BulkWait {
         left: u32,
+        for_reads: bool,
     },
     SetRegisters {
         count: u32,
@@ -546,6 +548,10 @@ pub(crate) enum Read {
 pub(crate) enum ProxyFence {
     /// All that the thread knows to have happened.
     All,
+    /// The same in shared memory only.
+    Shared,
+    /// The same in global memory only.
+    Global,
     /// What the thread has acquired: its own accesses before such a fence are not ordered by it.
     Acquired,
 }

@@ -154,7 +154,7 @@ pub struct ArgumentFile {
     pub hex: Option<String>,
     /// The first byte of a field in its struct; without it, the next one at which the type may start.
     pub offset: Option<u32>,
-    /// The fields of a struct, in their order.
+    /// The fields of a struct, or of what a buffer holds, in their order.
     #[serde(default)]
     pub fields: Vec<ArgumentFile>,
 }

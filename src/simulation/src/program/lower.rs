@@ -575,7 +575,10 @@ impl<'a> Lowering<'a> {
             Operation::CpAsyncBulkCommitGroup => Action::BulkCommit,
             Operation::CpAsyncBulkWaitGroup => {
                 let left = it.value("N").ok_or_else(missing)?;
-                Action::BulkWait { left: it.lowering.number(left).ok_or_else(missing)? as u32 }
+                Action::BulkWait {
+                    left: it.lowering.number(left).ok_or_else(missing)? as u32,
+                    for_reads: opcode.has_flag(Flag::Read),
+                }
             }
             Operation::Prefetch
             | Operation::PrefetchEviction

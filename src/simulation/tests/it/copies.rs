@@ -7,7 +7,7 @@ use ptx_check::diagnostic::Code;
 use ptx_simulation::launch::Argument;
 use ptx_simulation::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Wide, Window};
 
-use crate::{launched, left, root};
+use crate::{buffer, launched, left, root};
 
 /// Bytes of shared memory that are looked at.
 const SHARED: usize = 1 << 14;
@@ -309,6 +309,26 @@ fn a_box_outside_of_its_tensor_is_filled() {
     }
 }
 
+#[test]
+fn padded_elements_lie_in_the_first_bytes_of_sixteen() {
+    for (element, used) in [(ElementType::B4x16P64, 8), (ElementType::B6x16P32, 12)] {
+        let row = 8 * used;
+        let map = TensorMap::tiled(element, 0, vec![128, 8], vec![128, 8]);
+        let tensor: Vec<u8> = (0..8 * row).map(byte).collect();
+        let arguments = vec![
+            Argument::Buffer { bytes: SHARED as u64, data: None },
+            Argument::TensorMap { map, base: None, bytes: 8 * row as u64, data: Some(tensor.clone()) },
+        ];
+        let output = left(&kernel(&[0, 0], None, 0, 8 * row), arguments, 1);
+        let is_known = |at: usize| !output.unknown.iter().any(|range| range.contains(&at));
+        for at in 0..8 * 128 {
+            let place = at / 16 * used + at % 16;
+            let expected = (at % 16 < used).then(|| tensor[place]);
+            assert_eq!(is_known(at).then(|| output.bytes[at]), expected, "{element:?}: {at}");
+        }
+    }
+}
+
 /// An mbarrier counts the bytes of elements, without the padding that they have in shared memory.
 #[test]
 fn padding_is_not_counted() {
@@ -468,5 +488,102 @@ fn launch_files_say_all_of_a_tensor_map() {
         assert!(error.0.contains(message), "{error}: {message}");
         let wanted = [Key::Name("arg"), Key::Index(1), Key::Name(key)];
         assert_eq!(keys, wanted[..if key.is_empty() { 2 } else { 3 }], "{error}");
+    }
+}
+
+/// A buffer that holds pointers, numbers and tensor maps, as a struct has them.
+#[test]
+fn buffers_hold_fields() {
+    let text = ".version 9.0\n.target sm_100a\n.address_size 64\n\
+         .visible .entry k(.param .u64 out, .param .u64 all)\n.reqntid 1\n{\n\
+         .reg .b64 p, a, v; .reg .b32 n; .reg .pred q;\n\
+         .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;\n\
+         ld.param.b64 p, [out]; ld.param.b64 a, [all];\n\
+         ld.global.b64 v, [a]; ld.global.b32 n, [v+4]; st.global.b32 [p], n;\n\
+         ld.global.b32 n, [a+8]; st.global.b32 [p+4], n;\n\
+         mbarrier.init.shared::cta.b64 [bar], 1; fence.proxy.async.shared::cta;\n\
+         mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256; add.u64 a, a, 64;\n\
+         cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [tile], [a, {0, 1}], [bar];\n\
+         again: mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0; @!q bra again;\n\
+         ld.shared.b64 v, [tile]; st.global.b64 [p+8], v;\nret;\n}\n";
+    let map = TensorMap::tiled(ElementType::U8, 0, vec![128, 4], vec![128, 2]);
+    let tensor: Vec<u8> = (0..512).map(|at| (at / 128 * 16 + at % 16) as u8).collect();
+    let fields = vec![
+        (0, 8, buffer(vec![0, 0, 0, 0, 7, 0, 0, 0])),
+        (8, 4, Argument::Bytes(vec![9, 0, 0, 0])),
+        (64, 128, Argument::TensorMap { map, base: None, bytes: 512, data: Some(tensor) }),
+    ];
+    let arguments = vec![buffer(vec![0; 16]), Argument::Pointer { bytes: 192, fields }];
+    let output = left(text, arguments, 1);
+    assert!(output.unknown.is_empty());
+    assert_eq!(output.bytes, [7, 0, 0, 0, 9, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23]);
+}
+
+#[test]
+fn launch_files_say_what_a_buffer_holds() {
+    use ptx_check::{Source, Unit};
+    use ptx_simulation::Kernel;
+    use ptx_simulation::launch::{ArgumentFile, Key, LaunchFile, Misfit};
+
+    let text =
+        ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 all)\n{\nret;\n}\n";
+    let source = Source::new("kernel.ptx", text).unwrap();
+    let unit = Unit::new(&source);
+    let kernel = Kernel::new(&unit, "k").unwrap();
+    let launch = |change: &dyn Fn(&mut ArgumentFile)| {
+        let field = |ty: &str| ArgumentFile { ty: ty.to_owned(), ..ArgumentFile::default() };
+        let fields = vec![
+            ArgumentFile { bytes: Some(64), ..field("buffer") },
+            ArgumentFile {
+                element: Some("f16".to_owned()),
+                dims: Some(vec![64, 8]),
+                box_dims: Some(vec![64, 8]),
+                ..field("tensor_map")
+            },
+        ];
+        let mut all = ArgumentFile { fields, ..field("buffer") };
+        change(&mut all);
+        let file = LaunchFile { arguments: vec![all], ..LaunchFile::default() };
+        let launch = kernel.fitting_launch(&file, &mut |_| Ok(Vec::new()))?;
+        match launch.arguments.into_iter().next() {
+            Some(Argument::Pointer { bytes, fields }) => Ok::<_, Misfit>((
+                bytes,
+                fields.iter().map(|(offset, bytes, _)| (*offset, *bytes)).collect::<Vec<_>>(),
+            )),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(launch(&|_| {}).unwrap(), (192, vec![(0, 8), (64, 128)]));
+    assert_eq!(launch(&|all| all.bytes = Some(4096)).unwrap().0, 4096);
+    type Change<'c> = &'c dyn Fn(&mut ArgumentFile);
+    let refused: &[(Change<'_>, &str, &[Key])] = &[
+        (&|all| all.bytes = Some(100), "`bytes` is 100", &[Key::Name("bytes")]),
+        (&|all| all.fill = Some(0), "no `fill`", &[Key::Name("fill")]),
+        (&|all| all.data = Some("a.npy".to_owned()), "no `data`", &[Key::Name("data")]),
+        (
+            &|all| all.fields[1].offset = Some(u32::MAX - 200),
+            "at most 67108864 bytes",
+            &[Key::Name("fields")],
+        ),
+        (
+            &|all| all.fields[1].offset = Some(4),
+            "before it ends",
+            &[Key::Name("fields"), Key::Index(1), Key::Name("offset")],
+        ),
+        (
+            &|all| all.fields[0].fields = all.fields.clone(),
+            "has no `fields`",
+            &[Key::Name("fields"), Key::Index(0), Key::Name("fields")],
+        ),
+        (
+            &|all| all.fields[0].ty = "opaque".to_owned(),
+            "no field of a struct",
+            &[Key::Name("fields"), Key::Index(0), Key::Name("type")],
+        ),
+    ];
+    for (change, message, key) in refused {
+        let Misfit { error, keys, .. } = launch(*change).unwrap_err();
+        assert!(error.0.contains(message), "{error}: {message}");
+        assert_eq!(keys[2..], **key, "{error}");
     }
 }
