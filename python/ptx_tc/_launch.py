@@ -356,6 +356,13 @@ class Struct:
         self.fields = list(placed)
 
 
+class Pointer(Struct):
+    """The address of memory that holds fields as a [`Struct`] does: of an array of pointers, or of tensor maps.
+
+    The memory is there for one launch. `Pointer(map_a, map_b)` is two tensor maps, one after the other.
+    """
+
+
 class DeviceArray:
     """An array in the memory of a device. It is freed with this object, or by `free`."""
 
@@ -446,6 +453,8 @@ class _Arguments:
         self.parameters = parameters
         self.names = names
         self.buffers: list[_Buffer] = []
+        # Of what pointers point to: nothing is copied back.
+        self.pointed: list[int] = []
         self.arrays: dict[str, tuple[int, Any]] = {}
 
     def close(self) -> None:
@@ -453,6 +462,9 @@ class _Arguments:
         for buffer in self.buffers:
             self.device._core.free(buffer.address)
         self.buffers.clear()
+        for address in self.pointed:
+            self.device._core.free(address)
+        self.pointed.clear()
 
     def place(self, value: Any, name: str) -> tuple[int, Any, str]:
         """The address of an array, its form, and what it is called."""
@@ -551,6 +563,8 @@ class _Arguments:
     def converted(self, value: Any, name: str, parameter: Optional[Parameter]) -> Any:
         if isinstance(value, TensorMap):
             return self.tensor_map(value, name)
+        if isinstance(value, Pointer):
+            return "address", self.pointed_to(value, name), None, None
         if isinstance(value, Struct):
             return "struct", self.struct(value, name)
         if isinstance(value, (DeviceArray, Packed)):
@@ -578,7 +592,7 @@ class _Arguments:
                 )
             return ("address", *self.place(value, name))
         raise LaunchError(
-            f"a {type(value).__name__} is no argument: there are arrays, numbers, bytes, TensorMap and Struct"
+            f"a {type(value).__name__} is no argument: there are arrays, numbers, bytes, TensorMap, Struct and Pointer"
         )
 
     def scalar(self, value: Any, parameter: Optional[Parameter]) -> Any:
@@ -599,6 +613,25 @@ class _Arguments:
                 f"a {value.dtype} has {value.dtype.itemsize} bytes, but the parameter has {parameter.bytes}"
             )
         return value.tobytes()
+
+    def pointed_to(self, pointer: Pointer, name: str) -> int:
+        """The address of memory that holds the fields of a pointer."""
+        import numpy as np
+
+        fields = self.struct(pointer, name)
+        data = bytearray(max((offset + size for offset, size, _ in fields), default=0))
+        for offset, size, given in fields:
+            if isinstance(given, bytes):
+                held = given
+            elif given[0] == "address":
+                held = given[1].to_bytes(8, "little")
+            else:
+                held = self.device._core.map_bytes(given)
+            data[offset : offset + size] = held
+        address = self.device._core.allocate(name, len(data))
+        self.pointed.append(address)
+        self.device._core.write(address, np.frombuffer(data, dtype=np.uint8))
+        return address
 
     def struct(self, struct: Struct, name: str) -> list[tuple[int, int, Any]]:
         """The fields of a struct: first byte, bytes, value."""

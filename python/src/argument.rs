@@ -35,6 +35,9 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     value.cast::<PyInt>()?.extract()
 }
 
+/// Both corners, channels and pixels, and whether pixels are taken along W alone.
+type GivenWindow = (Vec<i32>, Vec<i32>, u32, u32, Option<String>);
+
 /// A tensor map, the innermost dimension first.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -49,8 +52,8 @@ pub(crate) struct GivenMap {
     swizzle: String,
     interleave: String,
     fill: String,
-    /// In im2col mode: both corners, channels and pixels, and whether they are taken along W alone.
-    window: Option<(Vec<i32>, Vec<i32>, u32, u32, Option<String>)>,
+    /// In im2col mode.
+    window: Option<GivenWindow>,
 }
 
 impl GivenMap {

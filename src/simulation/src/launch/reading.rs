@@ -269,12 +269,15 @@ fn argument(
 /// Bytes of a buffer.
 const MOST_OF_BUFFER: u64 = 1 << 34;
 
+/// Fields: where they are, and how many bytes they have.
+type Fields = Vec<(u32, u32, Argument)>;
+
 /// The fields of a struct, or of what a buffer holds, and where the last one ends.
 fn fields(
     given: &ArgumentFile,
     parameter: &Parameter,
     reading: &mut Reading<'_>,
-) -> Result<(Vec<(u32, u32, Argument)>, u32), Misfit> {
+) -> Result<(Fields, u32), Misfit> {
     let (mut end, mut fields) = (0u32, Vec::new());
     for (index, field) in given.fields.iter().enumerate() {
         reading.place.1 = Some(index);
