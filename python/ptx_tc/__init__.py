@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ObjectCode,
         Packed,
         Parameter,
+        Pointer,
         Struct,
         TensorMap,
         Word,
@@ -66,6 +67,7 @@ __all__ = [
     "Packed",
     "Parameter",
     "Place",
+    "Pointer",
     "Reason",
     "Run",
     "Statistics",
@@ -91,7 +93,7 @@ _WHERE = {
     ),
     "_findings": "CheckReport Finding Label Place check",
     "_launch": (
-        "Device DeviceArray Kernel LaunchConfig ObjectCode Packed Parameter Struct TensorMap Word launch"
+        "Device DeviceArray Kernel LaunchConfig ObjectCode Packed Parameter Pointer Struct TensorMap Word launch"
     ),
     "_run": "FindingsError Reason Run Statistics",
 }

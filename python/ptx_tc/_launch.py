@@ -248,7 +248,8 @@ class TensorMap:
         strides: Bytes from one element to the next along each dimension but the last, if they do not lie next to each
             other.
         element_strides: Of each dimension, every so many-th element of a box is taken.
-        interleave: `none`, `16B` or `32B`.
+        interleave: `none`, `16B` or `32B`. Then `box` and `shape` leave out the last dimension, of 16 or 32 bytes of
+            channels, and a copy takes one element along the dimension of the slices of channels, the second one.
         fill: What stands for elements out of bounds: `zero` or `nan`.
 
     Raises:
@@ -289,6 +290,7 @@ class TensorMap:
         channels: int,
         pixels: int,
         swizzle: str = "none",
+        wide: Optional[str] = None,
         **options: Any,
     ) -> TensorMap:
         """A tensor map in im2col mode, as `cuTensorMapEncodeIm2col` makes one, over an array NWC, NHWC or NDHWC.
@@ -302,6 +304,8 @@ class TensorMap:
             channels: Channels of a pixel that a copy takes.
             pixels: Pixels that a copy takes.
             swizzle: As for `TensorMap`.
+            wide: `W` or `W128` for pixels along W alone, as `cuTensorMapEncodeIm2colWide` makes maps. Then corners have
+                one number.
             options: `element`, `shape`, `strides`, `element_strides`, `interleave` and `fill`, as for `TensorMap`.
 
         Raises:
@@ -313,6 +317,7 @@ class TensorMap:
             "upper": tuple(upper_corner),
             "channels": channels,
             "pixels": pixels,
+            "wide": wide,
         }
         return map
 
@@ -349,6 +354,13 @@ class Struct:
         else:
             placed = [(None, it) for it in (*fields, *named.values())]
         self.fields = list(placed)
+
+
+class Pointer(Struct):
+    """The address of memory that holds fields as a [`Struct`] does: of an array of pointers, or of tensor maps.
+
+    The memory is there for one launch. `Pointer(map_a, map_b)` is two tensor maps, one after the other.
+    """
 
 
 class DeviceArray:
@@ -441,6 +453,8 @@ class _Arguments:
         self.parameters = parameters
         self.names = names
         self.buffers: list[_Buffer] = []
+        # Of what pointers point to: nothing is copied back.
+        self.pointed: list[int] = []
         self.arrays: dict[str, tuple[int, Any]] = {}
 
     def close(self) -> None:
@@ -448,6 +462,9 @@ class _Arguments:
         for buffer in self.buffers:
             self.device._core.free(buffer.address)
         self.buffers.clear()
+        for address in self.pointed:
+            self.device._core.free(address)
+        self.pointed.clear()
 
     def place(self, value: Any, name: str) -> tuple[int, Any, str]:
         """The address of an array, its form, and what it is called."""
@@ -499,13 +516,17 @@ class _Arguments:
         for what, word in (("element", element), ("swizzle", value.swizzle), ("interleave", value.interleave)):
             if not isinstance(word, str):
                 raise LaunchError(f"`{what}` of a tensor map is a word, not {word!r}")
-        extents = value.shape if value.shape is not None else shape
+        slice_bits = {"16B": 128, "32B": 256}.get(value.interleave)
+        if value.shape is not None:
+            extents = value.shape
+        else:
+            extents = shape if slice_bits is None else shape[:-1]
         dims = [_number(it, "shape", 2**32 - 1) for it in reversed(extents)]
         box = [_number(it, "box", 2**32 - 1) for it in reversed(value.box)]
         if value.strides is not None:
             strides = [_number(it, "strides") for it in reversed(value.strides)]
         else:
-            strides, bits = [], _element_bits(element)
+            strides, bits = [], slice_bits or _element_bits(element)
             for dim in dims[:-1]:
                 bits *= dim
                 strides.append((bits + 7) // 8)
@@ -542,6 +563,8 @@ class _Arguments:
     def converted(self, value: Any, name: str, parameter: Optional[Parameter]) -> Any:
         if isinstance(value, TensorMap):
             return self.tensor_map(value, name)
+        if isinstance(value, Pointer):
+            return "address", self.pointed_to(value, name), None, None
         if isinstance(value, Struct):
             return "struct", self.struct(value, name)
         if isinstance(value, (DeviceArray, Packed)):
@@ -569,7 +592,7 @@ class _Arguments:
                 )
             return ("address", *self.place(value, name))
         raise LaunchError(
-            f"a {type(value).__name__} is no argument: there are arrays, numbers, bytes, TensorMap and Struct"
+            f"a {type(value).__name__} is no argument: there are arrays, numbers, bytes, TensorMap, Struct and Pointer"
         )
 
     def scalar(self, value: Any, parameter: Optional[Parameter]) -> Any:
@@ -590,6 +613,25 @@ class _Arguments:
                 f"a {value.dtype} has {value.dtype.itemsize} bytes, but the parameter has {parameter.bytes}"
             )
         return value.tobytes()
+
+    def pointed_to(self, pointer: Pointer, name: str) -> int:
+        """The address of memory that holds the fields of a pointer."""
+        import numpy as np
+
+        fields = self.struct(pointer, name)
+        data = bytearray(max((offset + size for offset, size, _ in fields), default=0))
+        for offset, size, given in fields:
+            if isinstance(given, bytes):
+                held = given
+            elif given[0] == "address":
+                held = given[1].to_bytes(8, "little")
+            else:
+                held = self.device._core.map_bytes(given)
+            data[offset : offset + size] = held
+        address = self.device._core.allocate(name, len(data))
+        self.pointed.append(address)
+        self.device._core.write(address, np.frombuffer(data, dtype=np.uint8))
+        return address
 
     def struct(self, struct: Struct, name: str) -> list[tuple[int, int, Any]]:
         """The fields of a struct: first byte, bytes, value."""
@@ -625,7 +667,7 @@ class _Arguments:
         return fields
 
 
-def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int]:
+def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int, Optional[str]]:
     """What a map in im2col mode says, the innermost dimension first."""
     least, most = -(2**31), 2**31 - 1
 
@@ -633,7 +675,9 @@ def _window(given: Mapping[str, Any]) -> tuple[list[int], list[int], int, int]:
         return [_number(it, f"{name}_corner", most, least) for it in reversed(given[name])]
 
     channels, pixels = (_number(given[name], name, 2**32 - 1) for name in ("channels", "pixels"))
-    return corner("lower"), corner("upper"), channels, pixels
+    if given["wide"] is not None and not isinstance(given["wide"], str):
+        raise LaunchError(f"`wide` of a tensor map is a word, not {given['wide']!r}")
+    return corner("lower"), corner("upper"), channels, pixels, given["wide"]
 
 
 def _element_bits(element: str) -> int:

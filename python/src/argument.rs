@@ -1,6 +1,8 @@
 //! Arguments of launches, as the part in Python hands them over.
 
-use ptx_device::{Argument, Dtype, ElementType, Field, Fill, Interleave, Map, Swizzle, TensorMap, Window};
+use ptx_device::{
+    Argument, Dtype, ElementType, Field, Fill, Interleave, Map, Swizzle, TensorMap, Wide, Window,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -33,6 +35,9 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     value.cast::<PyInt>()?.extract()
 }
 
+/// Both corners, channels and pixels, and whether pixels are taken along W alone.
+type GivenWindow = (Vec<i32>, Vec<i32>, u32, u32, Option<String>);
+
 /// A tensor map, the innermost dimension first.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -47,8 +52,8 @@ pub(crate) struct GivenMap {
     swizzle: String,
     interleave: String,
     fill: String,
-    /// In im2col mode: both corners, channels and pixels.
-    window: Option<(Vec<i32>, Vec<i32>, u32, u32)>,
+    /// In im2col mode.
+    window: Option<GivenWindow>,
 }
 
 impl GivenMap {
@@ -73,8 +78,18 @@ impl GivenMap {
             "nan" => Fill::Nan,
             other => return Err(unknown("fill", other, "zero, nan")),
         };
-        let window =
-            self.window.map(|(lower, upper, channels, pixels)| Window { lower, upper, channels, pixels });
+        let window = match self.window {
+            None => None,
+            Some((lower, upper, channels, pixels, wide)) => {
+                let wide = match wide.as_deref() {
+                    None => None,
+                    Some("W") => Some(Wide::W),
+                    Some("W128") => Some(Wide::W128),
+                    Some(other) => return Err(unknown("wide", other, "W, W128")),
+                };
+                Some(Window { lower, upper, channels, pixels, wide })
+            }
+        };
         let is_boxed = window.is_none();
         let map = TensorMap {
             element,

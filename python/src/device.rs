@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use ptx_device::{Checks, Config, MemoryError, Options, Progress, Schedule};
+use ptx_device::{Argument, Checks, Config, MemoryError, Options, Progress, Schedule};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -122,6 +122,15 @@ impl Device {
     fn write(&self, py: Python<'_>, address: u64, data: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
         let data = data.as_slice()?;
         py.detach(|| self.inner.write(address, data)).map_err(|error| memory_error(&error))
+    }
+
+    /// The bytes of a tensor map, for kernels that find it in memory.
+    #[allow(clippy::unused_self, reason = "as Python calls it")]
+    fn map_bytes(&self, map: Given) -> PyResult<std::borrow::Cow<'static, [u8]>> {
+        match map.argument()? {
+            Argument::TensorMap(map) => Ok(map.map.encode().to_vec().into()),
+            _ => Err(PyRuntimeError::new_err("this is no tensor map")),
+        }
     }
 
     /// Reads bytes into an array, and returns the ranges that are not known.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ptx_tc
-from ptx_tc import Device, LaunchConfig, LaunchError, ObjectCode, Packed, Struct, TensorMap, launch
+from ptx_tc import Device, LaunchConfig, LaunchError, ObjectCode, Packed, Pointer, Struct, TensorMap, launch
 
 HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 
@@ -211,6 +211,36 @@ STRUCT = HEAD + """
   ret;
 }
 """
+
+
+POINTERS = HEAD + """
+.visible .entry k(.param .u64 out, .param .u64 all) {
+  .reg .b64 p, a, v; .reg .b32 n; .reg .pred q;
+  .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;
+  ld.param.b64 p, [out]; ld.param.b64 a, [all];
+  ld.global.b64 v, [a]; ld.global.b32 n, [v+4]; st.global.b32 [p], n; st.global.b32 [v], n;
+  ld.global.b32 n, [a+8]; st.global.b32 [p+4], n;
+  mbarrier.init.shared::cta.b64 [bar], 1; fence.proxy.async.shared::cta;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256; add.u64 a, a, 64;
+  cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [tile], [a, {0, 1}], [bar];
+again: mbarrier.try_wait.parity.shared::cta.b64 q, [bar], 0; @!q bra again;
+  ld.shared.b64 v, [tile]; st.global.b64 [p+8], v;
+  ret;
+}
+"""
+
+
+def test_pointers_to_fields() -> None:
+    kernel = ObjectCode.from_ptx(POINTERS).get_kernel("k")
+    out, one = np.zeros(4, np.uint32), np.array([1, 5], np.uint32)
+    tensor = np.arange(512, dtype=np.uint16).astype(np.uint8).reshape(4, 128)
+    fields = Pointer(one, np.int32(9), TensorMap(tensor, (2, 128)))
+    launch(LaunchConfig(1, 1), kernel, out, fields).raise_for_findings()
+    assert list(out[:2]) == [5, 9] and list(one) == [5, 5]
+    assert list(out[2:].view(np.uint8)) == list(range(128, 136))
+    # The memory is freed.
+    with pytest.raises(LaunchError, match="field 0: 7 does not say how many bytes it has"):
+        launch(LaunchConfig(1, 1), kernel, out, Pointer(7))
 
 
 def test_structs() -> None:

@@ -280,7 +280,7 @@ fn arrays_keep_their_form() {
             "take 100 bytes, and the buffer has 64",
         ),
         ("bytes = 64\ndtype = \"f31\"", "`f31` is no type of an array"),
-        ("out = \"d.npy\"", "a buffer has `bytes`, `data`, or `dtype` and `shape`"),
+        ("out = \"d.npy\"", "a buffer has `bytes`, `data`, `fields`, or `dtype` and `shape`"),
         ("data = \"none.npy\"", "none.npy"),
     ] {
         fs::write(directory.join("launch.toml"), text(out, wrong)).unwrap();

@@ -26,9 +26,10 @@ pub(crate) const E4M3: Type = Type { element: "u8", bits: 8, exponent: 4, fracti
 pub(crate) const E5M2: Type = Type { element: "u8", bits: 8, exponent: 5, fraction: 2 };
 pub(crate) const S8: Type = Type { element: "u8", bits: 8, exponent: 0, fraction: 7 };
 pub(crate) const U8: Type = Type { element: "u8", bits: 8, exponent: 0, fraction: 8 };
-/// Elements of less than 8 bits, each of which takes a byte in shared memory.
-pub(crate) const E2M3: Type = Type { element: "b6x16_p32", bits: 6, exponent: 2, fraction: 3 };
-pub(crate) const E2M1_IN_BYTES: Type = Type { element: "b4x16_p64", bits: 4, exponent: 2, fraction: 1 };
+/// Elements of less than 8 bits, of which 16 take 16 bytes, in global memory, too: the kernel expects as many bytes as it
+/// has in shared memory, and of padded elements of a tensor map fewer come.
+pub(crate) const E2M3: Type = Type { element: "u8", bits: 6, exponent: 2, fraction: 3 };
+pub(crate) const E2M1_IN_BYTES: Type = Type { element: "u8", bits: 4, exponent: 2, fraction: 1 };
 pub(crate) const E2M1: Type = Type { element: "e2m1", bits: 4, exponent: 2, fraction: 1 };
 
 impl Type {
@@ -55,9 +56,11 @@ impl Type {
 
     /// Bytes of elements, one after the other from the lowest bit on.
     pub(crate) fn bytes(self, values: &[f64]) -> Vec<u8> {
-        let mut bytes = vec![0; values.len() * self.bits as usize / 8];
+        let mut bytes = vec![0; values.len() * self.container() / 8];
         for (at, value) in values.iter().enumerate() {
-            let (bit, code) = (at * self.bits as usize, u64::from(self.encode(*value)));
+            // Padding follows sixteen elements.
+            let bit = at / 16 * 16 * self.container() + at % 16 * self.bits as usize;
+            let code = u64::from(self.encode(*value));
             for (byte, part) in bytes[bit / 8..].iter_mut().zip((code << (bit % 8)).to_le_bytes()) {
                 *byte |= part;
             }
@@ -67,7 +70,12 @@ impl Type {
 
     /// Bits that an element takes in shared memory.
     pub(crate) fn container(self) -> usize {
-        if self.element.starts_with('b') && self.bits < 8 { 8 } else { self.bits as usize }
+        if self.is_padded() { 8 } else { self.bits as usize }
+    }
+
+    /// Whether 16 of them take 16 bytes.
+    pub(crate) fn is_padded(self) -> bool {
+        self.element == "u8" && self.bits < 8
     }
 }
 

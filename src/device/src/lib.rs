@@ -81,7 +81,9 @@ pub use module::{Kernel, Module, named};
 pub use ptx_simulation::array::Dtype;
 pub use ptx_simulation::memory::{Memory, MemoryError};
 pub use ptx_simulation::state::CtaState;
-pub use ptx_simulation::tensor_map::{ElementType, Fill, Interleave, Swizzle, TensorMap, Unfit, Window};
+pub use ptx_simulation::tensor_map::{
+    ElementType, Fill, Interleave, Swizzle, TensorMap, Unfit, Wide, Window,
+};
 pub use ptx_simulation::{
     Checks, KernelReport, ParameterInfo, Progress, Reason, Schedule, Verdict, Word, WordKind,
 };

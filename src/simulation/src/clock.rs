@@ -14,8 +14,10 @@ pub(crate) type Agent = u32;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     time: Vec<u32>,
-    /// The same for what threads wrote, as the async proxy sees it: up to the last proxy fence.
+    /// The same for what threads wrote, as the async proxy sees it: up to the last proxy fence. For shared memory, and
+    /// for global memory.
     proxy: Vec<u32>,
+    proxy_of_global: Vec<u32>,
     /// What is known to be over because of the order of execution alone, without what it wrote to memory
     /// being seen. Empty while that is no more than the rest.
     executed: Vec<u32>,
@@ -40,9 +42,10 @@ impl Clock {
         self.time.get(agent as usize).copied().unwrap_or(0)
     }
 
-    /// How much of what an agent wrote the async proxy sees.
-    pub(crate) fn proxy_of(&self, agent: Agent) -> u32 {
-        self.proxy.get(agent as usize).copied().unwrap_or(0)
+    /// How much of what an agent wrote to shared or to global memory the async proxy sees.
+    pub(crate) fn proxy_of(&self, agent: Agent, is_global: bool) -> u32 {
+        let proxy = if is_global { &self.proxy_of_global } else { &self.proxy };
+        proxy.get(agent as usize).copied().unwrap_or(0)
     }
 
     /// How much is known of an agent of another cluster.
@@ -86,7 +89,7 @@ impl Clock {
 
     /// Forgets what an agent did later than that.
     pub(crate) fn forget(&mut self, agent: Agent, tick: u32) {
-        for times in [&mut self.time, &mut self.proxy, &mut self.executed] {
+        for times in [&mut self.time, &mut self.proxy, &mut self.proxy_of_global, &mut self.executed] {
             if let Some(time) = times.get_mut(agent as usize) {
                 *time = tick.min(*time);
             }
@@ -103,6 +106,7 @@ impl Clock {
     pub(crate) fn join(&mut self, other: &Self) {
         join(&mut self.time, &other.time);
         join(&mut self.proxy, &other.proxy);
+        join(&mut self.proxy_of_global, &other.proxy_of_global);
         join(&mut self.executed, &other.executed);
         if let Some(others) = &other.others {
             self.join_others(others);
@@ -139,19 +143,27 @@ impl Clock {
         Cow::Owned(all)
     }
 
-    /// A proxy fence: the async proxy sees all that is known to have happened.
-    pub(crate) fn fence(&mut self) {
-        join(&mut self.proxy, &self.time);
+    /// A proxy fence: the async proxy sees all that is known to have happened in shared memory, and in global memory.
+    pub(crate) fn fence(&mut self, shared: bool, global: bool) {
+        if shared {
+            join(&mut self.proxy, &self.time);
+        }
+        if global {
+            join(&mut self.proxy_of_global, &self.time);
+        }
     }
 
     /// A proxy fence that shows what others have done only, not these agents.
     pub(crate) fn fence_acquired(&mut self, own: &[Option<Agent>]) {
-        let before = own.iter().flatten().map(|agent| (*agent, self.proxy_of(*agent)));
-        let before: SmallVec<[(Agent, u32); 2]> = before.collect();
-        self.fence();
+        let seen = |agent: Agent| (agent, [false, true].map(|is_global| self.proxy_of(agent, is_global)));
+        let before: SmallVec<[(Agent, [u32; 2]); 2]> =
+            own.iter().flatten().map(|agent| seen(*agent)).collect();
+        self.fence(true, true);
         for (agent, seen) in before {
-            if let Some(now) = self.proxy.get_mut(agent as usize) {
-                *now = seen;
+            for (proxy, seen) in [&mut self.proxy, &mut self.proxy_of_global].into_iter().zip(seen) {
+                if let Some(now) = proxy.get_mut(agent as usize) {
+                    *now = seen;
+                }
             }
         }
     }

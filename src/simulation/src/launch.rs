@@ -100,6 +100,13 @@ pub enum Argument {
     },
     /// A struct: where its fields are, and how many bytes they have.
     Struct(Vec<(u32, u32, Argument)>),
+    /// The address of a buffer that holds fields as a struct has them; zeros are between them.
+    Pointer {
+        /// Its size.
+        bytes: u64,
+        /// Where its fields are, and how many bytes they have.
+        fields: Vec<(u32, u32, Argument)>,
+    },
     /// Something whose bytes are not known.
     Opaque,
 }

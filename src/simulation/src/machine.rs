@@ -74,7 +74,7 @@ use super::arithmetic::Lanes;
 use super::assumed::Assumption;
 use super::clock::{Agent, Clock};
 use super::findings::{self, Finding};
-use super::program::{Fixed, NOWHERE, Program, windows};
+use super::program::{Action, Fixed, NOWHERE, Program, windows};
 use super::provenance::Trace;
 use super::record::{Record, Recorder};
 use super::shadow::{History, Shadow};
@@ -284,6 +284,8 @@ pub(crate) struct Machine<'p> {
     chains: FxHashMap<Agent, tensor_core::Chain>,
     first_async_agent: Agent,
     async_ticks: Vec<u32>,
+    /// Whether there are bulk copies: they and a single warp can race in global memory.
+    copies_in_bulk: bool,
     /// By operation: bulk copies that are done and were not waited for.
     finished: FxHashMap<u64, (Agent, u32)>,
     /// By CTA whose memory it was and agent: the last operation, which somebody has to see the end of.
@@ -427,6 +429,7 @@ impl<'p> Machine<'p> {
             chains: FxHashMap::default(),
             first_async_agent,
             async_ticks: Vec::new(),
+            copies_in_bulk: program.steps.iter().any(|step| matches!(step.action, Action::Bulk(_))),
             finished: FxHashMap::default(),
             unseen: FxHashMap::default(),
             has_open_copies: false,

@@ -453,8 +453,10 @@ pub(crate) enum Action {
     },
     Bulk(Box<Bulk>),
     BulkCommit,
+    /// Waits until all but the last groups are over, or until they have read what they copy.
     BulkWait {
         left: u32,
+        for_reads: bool,
     },
     SetRegisters {
         count: u32,
@@ -546,6 +548,10 @@ pub(crate) enum Read {
 pub(crate) enum ProxyFence {
     /// All that the thread knows to have happened.
     All,
+    /// The same in shared memory only.
+    Shared,
+    /// The same in global memory only.
+    Global,
     /// What the thread has acquired: its own accesses before such a fence are not ordered by it.
     Acquired,
 }
@@ -561,6 +567,8 @@ pub(crate) enum Fragments {
     Bytes,
     /// Eight rows of 16 bytes, of which four lanes have two columns (`.m16n8`).
     StoredBytes,
+    /// Elements of so many bits that are expanded to bytes, with their signs if they have some.
+    Expanded { bits: u32, signed: bool, transposed: bool },
 }
 
 /// On which sources a result depends, where not all are known.
@@ -577,14 +585,27 @@ pub(crate) enum Depends {
 }
 
 impl Fragments {
-    /// Does something with each part of a lane's register.
+    /// Does something with each part of a lane's register. An element that is expanded is all bytes that it lies in.
     pub(crate) fn each(self, lane: u32, register: u32, each: impl FnMut(matrix::Place)) {
         match self {
             Self::Rows => matrix::eight_by_eight(lane, register, false).for_each(each),
             Self::Columns => matrix::eight_by_eight(lane, register, true).for_each(each),
             Self::Bytes => matrix::sixteen_by_sixteen(lane, register).for_each(each),
             Self::StoredBytes => matrix::sixteen_by_eight(lane, register).for_each(each),
+            Self::Expanded { bits, transposed, .. } => {
+                matrix::expanded(lane, register, bits, transposed).for_each(each);
+            }
         }
+    }
+
+    /// What a register gets of bytes of memory, from a bit of them on.
+    pub(crate) fn loaded(self, bytes: u64, shift: u32) -> u64 {
+        let Self::Expanded { bits, signed, .. } = self else { return bytes };
+        let element = (bytes >> shift & ((1 << bits) - 1)) as u8;
+        let unused = 8 - bits;
+        (if signed { (element << unused).cast_signed() >> unused } else { element.cast_signed() })
+            .cast_unsigned()
+            .into()
     }
 }
 

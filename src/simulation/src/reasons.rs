@@ -85,11 +85,13 @@ impl Kernel<'_> {
             _ => {
                 if let Some(what) = raw.strip_prefix("the machine does not know ") {
                     let text = format!("the simulator does not support {what}");
-                    (
-                        text,
+                    let help = if what.contains("multimem.") {
+                        "a multimem address stands for memory of several devices, and a launch has one; the check of the \
+                         module (`ptx-tc check`) still works"
+                    } else {
                         "no launch changes this; the check of the module (`ptx-tc check`) still works"
-                            .to_owned(),
-                    )
+                    };
+                    (text, help.to_owned())
                 } else if let Some(what) = raw.strip_suffix(" is not known") {
                     (format!("{what} depends on an unknown value"), unknown())
                 } else {

@@ -362,31 +362,30 @@ impl Kernel<'_> {
                 Some(name) => format!("argument {index} (`{name}`)"),
                 None => format!("argument {index}"),
             };
-            places.extend(place(&mut global, argument, (index, None), name));
-            if let Argument::Struct(fields) = argument {
+            places.extend(place(&mut global, argument, (index, None), name.clone()));
+            if let Argument::Struct(fields) | Argument::Pointer { fields, .. } = argument {
                 for (field, (.., argument)) in fields.iter().enumerate() {
                     let name = format!("field {field} of argument {index}");
                     places.extend(place(&mut global, argument, (index, Some(field)), name));
                 }
             }
+            if let Argument::Pointer { bytes, fields } = argument {
+                let mut data = Vec::new();
+                for (field, (offset, size, argument)) in fields.iter().enumerate() {
+                    let (start, size) = (*offset as usize, *size as usize);
+                    data.resize(data.len().max(start + size), 0);
+                    let own = address_in(&places, index, Some(field));
+                    // What is no field of a buffer is refused where it is read.
+                    let held = encoded(argument, own, &places).unwrap_or_default();
+                    let held = &held[..held.len().min(size)];
+                    data[start..start + held.len()].copy_from_slice(held);
+                }
+                let address = global.add(Buffer::new(name, *bytes, Fill::Data(Arc::new(data))));
+                places.push(Placed { argument: index, field: None, address, bytes: *bytes });
+            }
         }
-        let address = |argument: usize, field: Option<usize>| {
-            let is_it = |it: &&Placed| (it.argument, it.field) == (argument, field);
-            places.iter().find(is_it).map_or(0, |it| it.address)
-        };
-        let bytes = |argument: &Argument, own: u64| match argument {
-            Argument::Buffer { .. } | Argument::Placed { map: None, .. } => Some(own.to_le_bytes().to_vec()),
-            Argument::Placed { map: Some(map), .. } => {
-                Some(TensorMap { base: own, ..map.clone() }.encode().to_vec())
-            }
-            Argument::Bytes(bytes) => Some(bytes.clone()),
-            Argument::TensorMap { map, base, .. } => {
-                let mut map = map.clone();
-                map.base = base.map_or(own, |base| address(base, None));
-                Some(map.encode().to_vec())
-            }
-            Argument::Struct(_) | Argument::Opaque => None,
-        };
+        let address = |argument: usize, field: Option<usize>| address_in(&places, argument, field);
+        let bytes = |argument: &Argument, own: u64| encoded(argument, own, &places);
         for (index, (argument, parameter)) in
             launch.arguments.iter().zip(&self.program.parameters).enumerate()
         {
@@ -438,6 +437,30 @@ pub(super) struct Placed {
     pub(super) bytes: u64,
 }
 
+/// Where the buffer of an argument, or of a field of one, is; 0 if it has none.
+fn address_in(places: &[Placed], argument: usize, field: Option<usize>) -> u64 {
+    let is_it = |it: &&Placed| (it.argument, it.field) == (argument, field);
+    places.iter().find(is_it).map_or(0, |it| it.address)
+}
+
+/// The bytes that stand for an argument whose buffer has the address `own`; nothing if these are not known.
+fn encoded(argument: &Argument, own: u64, places: &[Placed]) -> Option<Vec<u8>> {
+    match argument {
+        Argument::Buffer { .. } | Argument::Pointer { .. } | Argument::Placed { map: None, .. } => {
+            Some(own.to_le_bytes().to_vec())
+        }
+        Argument::Placed { map: Some(map), .. } => {
+            Some(TensorMap { base: own, ..map.clone() }.encode().to_vec())
+        }
+        Argument::Bytes(bytes) => Some(bytes.clone()),
+        Argument::TensorMap { map, base, .. } => {
+            let base = base.map_or(own, |base| address_in(places, base, None));
+            Some(TensorMap { base, ..map.clone() }.encode().to_vec())
+        }
+        Argument::Struct(_) | Argument::Opaque => None,
+    }
+}
+
 /// Makes the buffer that an argument names, if it names one of its own.
 fn place(
     global: &mut Global,
@@ -460,9 +483,12 @@ fn place(
             }
             return Some(Placed { argument: index, field, address: *address, bytes: *bytes });
         }
-        Argument::TensorMap { .. } | Argument::Bytes(_) | Argument::Struct(_) | Argument::Opaque => {
-            return None;
-        }
+        Argument::TensorMap { .. }
+        | Argument::Bytes(_)
+        | Argument::Struct(_)
+        // Its fields come first.
+        | Argument::Pointer { .. }
+        | Argument::Opaque => return None,
     };
     let address = global.add(Buffer::new(name, bytes, fill));
     Some(Placed { argument: index, field, address, bytes })

@@ -194,6 +194,8 @@ pub(crate) struct Visit<'a> {
     last: Option<(Cell, Cell)>,
     /// The memory that is visited, for the report of conflicts.
     pub(crate) memory: u32,
+    /// Whether that is a part of global memory.
+    pub(crate) is_global: bool,
     /// Each with the memory and the offset where it was met first.
     pub(crate) conflicts: Vec<(Conflict, (u32, u32))>,
 }
@@ -223,7 +225,7 @@ impl History {
 impl<'a> Visit<'a> {
     pub(crate) fn new(history: &'a mut History, clock: &'a Clock, access: Access) -> Self {
         let number = history.add(access);
-        Self { history, clock, number, last: None, memory: 0, conflicts: Vec::new() }
+        Self { history, clock, number, last: None, memory: 0, is_global: false, conflicts: Vec::new() }
     }
 
     /// What becomes of a cell; `place` says where it is, if something is wrong there.
@@ -290,7 +292,7 @@ impl<'a> Visit<'a> {
                 && last.via == Via::Generic
                 && own.via == Via::Async
                 && !own.writes
-                && clock.proxy_of(last.agent) < last.tick
+                && clock.proxy_of(last.agent, self.is_global) < last.tick
             {
                 found(Conflict::Proxy(write));
             }
@@ -502,7 +504,7 @@ mod tests {
         clock.learn(0, 1);
         let found = make(&mut shadow, &mut history, &clock, access(1, 1, false, Via::Async), (0, 32));
         assert_eq!(found, [Conflict::Proxy(0)]);
-        clock.fence();
+        clock.fence(true, false);
         assert_eq!(make(&mut shadow, &mut history, &clock, access(1, 1, false, Via::Async), (0, 32)), []);
     }
 }

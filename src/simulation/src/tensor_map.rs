@@ -72,6 +72,35 @@ pub struct Window {
     pub channels: u32,
     /// Pixels of a column.
     pub pixels: u32,
+    /// Whether pixels are taken along W alone. Then corners have a number for W only.
+    pub wide: Option<Wide>,
+}
+
+/// How many pixels a copy along W alone takes (`CUtensorMapIm2ColWideMode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum Wide {
+    /// As many as a column has: `.im2col::w`.
+    W,
+    /// 128: `.im2col::w::128`.
+    W128,
+}
+
+impl Window {
+    /// Pixels that a copy takes.
+    pub fn taken(&self) -> u32 {
+        if self.wide == Some(Wide::W128) { 128 } else { self.pixels }
+    }
+}
+
+impl Interleave {
+    /// Bytes of a slice of channels, which are together in the tensor and in a box.
+    pub const fn slice_bytes(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Bytes16 => Some(16),
+            Self::Bytes32 => Some(32),
+        }
+    }
 }
 
 impl Swizzle {
@@ -273,6 +302,11 @@ impl ElementType {
         }
     }
 
+    /// How it lies in shared memory.
+    pub(crate) const fn of_addresses(self) -> Element {
+        Element { bits: self.bits(), is_padded: self.shared_bits() != self.bits() }
+    }
+
     /// Bits in shared memory.
     pub const fn shared_bits(self) -> u32 {
         match self {
@@ -307,6 +341,9 @@ fn unfit(key: &'static str, why: impl Into<String>) -> Result<(), Unfit> {
 }
 
 /// A tensor map. The innermost dimension comes first.
+///
+/// Where channels are interleaved, the 16 or 32 bytes of a slice of them are no dimension. The first dimension is W, then
+/// H and D as far as there are, the slices, the images. An H100 takes one slice, whatever the box says of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// What it is made of.
@@ -354,7 +391,7 @@ impl TensorMap {
     /// The same with the strides of elements that lie next to each other.
     #[must_use]
     pub fn packed(self) -> Self {
-        let mut bits = u64::from(self.element.bits());
+        let mut bits = self.inner_bits();
         let outer = self.dims.iter().take(self.dims.len().saturating_sub(1));
         let strides = outer.map(|dim| {
             bits = bits.saturating_mul(u64::from(*dim));
@@ -363,10 +400,20 @@ impl TensorMap {
         Self { strides: strides.collect(), ..self }
     }
 
+    /// Whether its channels are interleaved.
+    pub fn is_interleaved(&self) -> bool {
+        self.interleave != Interleave::None
+    }
+
+    /// Bits from one to the next along the innermost dimension.
+    fn inner_bits(&self) -> u64 {
+        self.interleave.slice_bytes().map_or(self.element.bits().into(), |bytes| 8 * u64::from(bytes))
+    }
+
     /// Bytes from its base to the end of its last element.
     pub fn bytes(&self) -> u64 {
         let row =
-            (u64::from(self.dims.first().copied().unwrap_or(0)) * u64::from(self.element.bits())).div_ceil(8);
+            u64::from(self.dims.first().copied().unwrap_or(0)).saturating_mul(self.inner_bits()).div_ceil(8);
         let others = self.dims.iter().skip(1).zip(&self.strides);
         others.fold(row, |all, (dim, stride)| {
             all.saturating_add(u64::from(dim.saturating_sub(1)).saturating_mul(*stride))
@@ -447,15 +494,12 @@ impl TensorMap {
             let why = format!("{what} {PADDED} elements of `{}`, not {elements}", element.name());
             return unfit(key, why);
         }
-        if *interleave != Interleave::None {
-            return Ok(());
-        }
         let inner = u64::from(elements) * u64::from(element.shared_bits()) / 8;
         if self.window.is_none() && (inner == 0 || !inner.is_multiple_of(16)) {
             return unfit(key, format!("{what} a multiple of 16 bytes, not {inner}"));
         }
         match swizzle.of_addresses().span() {
-            Some(span) if inner > u64::from(span) => {
+            Some(span) if !self.is_interleaved() && inner > u64::from(span) => {
                 let why = format!(
                     "{what} {inner} bytes, but a swizzle of {span} bytes has room for {span}: make it narrower, or the \
                      swizzle wider"
@@ -471,19 +515,37 @@ impl TensorMap {
         // So many bits of each offset.
         let bits = match self.dims.len() {
             3 => 16,
+            4 | 5 if window.wide.is_some() => 16,
             4 => 8,
             5 => 5,
             _ => return unfit("dims", "a tensor map in im2col mode has 3 to 5 dimensions"),
         };
-        let between = &self.dims[1..self.dims.len() - 1];
+        if window.wide.is_some() {
+            // PTX ISA, "im2col::w and im2col::w::128 modes" and "Interleave layout".
+            if self.is_interleaved() {
+                return unfit(
+                    "interleave",
+                    "channels are not interleaved where pixels are taken along W alone",
+                );
+            }
+            if matches!(self.swizzle, Swizzle::None | Swizzle::Bytes128Atom32Flip8) {
+                let why = "where pixels are taken along W alone, boxes are swizzled, and nothing is flipped";
+                return unfit("swizzle", why);
+            }
+        }
+        // Those that the corner walks along: without the channels, or with interleaved ones without the slices.
+        let walked = if window.wide.is_some() { 1 } else { self.dims.len() - 2 };
+        let first = usize::from(!self.is_interleaved());
+        let between = &self.dims[first..first + walked];
         let range = -(1 << (bits - 1))..1 << (bits - 1);
         for (key, corner) in [("lower_corner", &window.lower), ("upper_corner", &window.upper)] {
             if corner.len() != between.len() || !corner.iter().all(|it| range.contains(it)) {
-                let why = format!(
-                    "a corner has a number for each dimension but the first and the last, each of {} to {}",
-                    range.start,
-                    range.end - 1
-                );
+                let which = match (window.wide, self.is_interleaved()) {
+                    (Some(_), _) => "one number, for W,",
+                    (None, true) => "a number for each dimension but the last two, each",
+                    (None, false) => "a number for each dimension but the first and the last, each",
+                };
+                let why = format!("a corner has {which} of {} to {}", range.start, range.end - 1);
                 return unfit(key, why);
             }
         }
@@ -533,7 +595,11 @@ impl TensorMap {
         }
         bytes[13] = u8::from(self.fill == Fill::Nan);
         if let Some(window) = &self.window {
-            bytes[14] = 1;
+            bytes[14] = match window.wide {
+                None => 1,
+                Some(Wide::W) => 2,
+                Some(Wide::W128) => 3,
+            };
             bytes[76..80].copy_from_slice(&window.channels.to_le_bytes());
             bytes[80..84].copy_from_slice(&window.pixels.to_le_bytes());
             for (corner, at) in [(&window.lower, 104), (&window.upper, 116)] {
@@ -553,8 +619,14 @@ impl TensorMap {
         let rank = usize::from(bytes[10]).min(5);
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let double = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let wide = match bytes[14] {
+            2 => Some(Wide::W),
+            3 => Some(Wide::W128),
+            _ => None,
+        };
+        let walked = if wide.is_some() { 1 } else { rank.saturating_sub(2) };
         let corner = |at: usize| -> Option<Vec<i32>> {
-            (0..rank.saturating_sub(2)).map(|index| Some(word(at + index * 4)?.cast_signed())).collect()
+            (0..walked).map(|index| Some(word(at + index * 4)?.cast_signed())).collect()
         };
         let window = match bytes[14] {
             0 => None,
@@ -563,6 +635,7 @@ impl TensorMap {
                 upper: corner(116)?,
                 channels: word(76)?,
                 pixels: word(80)?,
+                wide,
             }),
         };
         let boxed = if window.is_some() { 0 } else { rank };
@@ -634,45 +707,66 @@ impl TensorMap {
         true
     }
 
-    /// The boxes that it describes, unless their elements are interleaved.
+    /// The boxes that it describes; nothing if no source says where their bytes lie.
     pub(crate) fn tile(&self) -> Option<Tile> {
-        let is_plain = self.interleave == Interleave::None
-            && self.dims.len() == self.box_dims.len()
-            && self.strides.len() + 1 == self.dims.len();
-        is_plain.then(|| Tile {
-            tensor: self.tensor(),
-            sizes: self.box_dims.clone(),
-            steps: self.steps.clone(),
+        if self.dims.len() != self.box_dims.len() {
+            return None;
+        }
+        let mut sizes = self.box_dims.clone();
+        let tensor = self.tensor()?;
+        if self.is_interleaved() {
+            *sizes.iter_mut().rev().nth(1)? = 1;
+            sizes.insert(0, 1);
+        }
+        Some(Tile {
+            tensor,
+            sizes,
+            steps: self.steps_of_tensor(),
             swizzle: self.swizzle.of_addresses(),
+            is_interleaved: self.is_interleaved(),
         })
     }
 
-    fn tensor(&self) -> Tensor {
-        Tensor {
-            element: Element {
-                bits: self.element.bits(),
-                is_padded: self.element.shared_bits() != self.element.bits(),
-            },
-            sizes: self.dims.clone(),
-            strides: self.strides.clone(),
+    /// What it describes. Slices of interleaved channels are elements, and their one dimension comes first.
+    fn tensor(&self) -> Option<Tensor> {
+        let Self { element, dims, strides, .. } = self;
+        if strides.len() + 1 != dims.len() {
+            return None;
         }
+        let (mut sizes, mut strides) = (dims.clone(), strides.clone());
+        let Some(slice) = self.interleave.slice_bytes() else {
+            return Some(Tensor { element: element.of_addresses(), sizes, strides });
+        };
+        // The record of an H100 has elements of whole bytes.
+        if dims.len() < 3 || element.bits() < 8 {
+            return None;
+        }
+        sizes.insert(0, 1);
+        strides.insert(0, slice.into());
+        Some(Tensor { element: Element::bytes(slice), sizes, strides })
     }
 
-    /// The columns that it describes in im2col mode, unless their elements are interleaved or padded.
+    /// By how much the elements of that tensor that are taken lie apart.
+    fn steps_of_tensor(&self) -> Vec<u32> {
+        let slice = self.is_interleaved().then_some(1);
+        slice.into_iter().chain(self.steps.iter().copied()).collect()
+    }
+
+    /// The columns that it describes in im2col mode; nothing if no source says where their bytes lie.
     pub(crate) fn im2col(&self) -> Option<Im2col> {
         let window = self.window.as_ref()?;
-        let is_plain = self.interleave == Interleave::None
-            && self.element.shared_bits() == self.element.bits()
-            && (3..=5).contains(&self.dims.len())
-            && self.strides.len() + 1 == self.dims.len();
-        is_plain.then(|| Im2col {
-            tensor: self.tensor(),
+        let is_plain =
+            self.element.shared_bits() == self.element.bits() && (3..=5).contains(&self.dims.len());
+        let tensor = self.tensor().filter(|_| is_plain)?;
+        Some(Im2col {
+            tensor,
             lower: window.lower.clone(),
             upper: window.upper.clone(),
-            channels: window.channels,
-            pixels: window.pixels,
-            steps: self.steps.clone(),
+            channels: if self.is_interleaved() { 1 } else { window.channels },
+            pixels: window.taken(),
+            steps: self.steps_of_tensor(),
             swizzle: self.swizzle.of_addresses(),
+            is_interleaved: self.is_interleaved(),
         })
     }
 
@@ -688,22 +782,31 @@ impl TensorMap {
         }
     }
 
-    /// Bytes of a box in shared memory, or of a column.
+    /// Bytes of a box that a copy moves, or of a column: what an mbarrier counts.
+    ///
+    /// Elements that are padded in shared memory count without their padding. The ISA does not say so; CUTLASS and
+    /// `TileLang` expect it, and what they compile runs.
     pub fn box_bytes(&self) -> u64 {
+        let is_interleaved = self.is_interleaved();
+        let slices = self.box_dims.len().wrapping_sub(2);
         let taken = |(index, dim): (usize, &u32)| {
             let step = self.steps.get(index).copied().unwrap_or(1).max(1);
-            u64::from(if index == 0 { *dim } else { dim.div_ceil(step) })
+            u64::from(match index {
+                _ if is_interleaved && index == slices => 1,
+                0 if !is_interleaved => *dim,
+                _ => dim.div_ceil(step),
+            })
         };
         let elements: u64 = self.window.as_ref().map_or_else(
             || self.box_dims.iter().enumerate().map(taken).product(),
-            |window| u64::from(window.channels) * u64::from(window.pixels),
+            |window| u64::from(if is_interleaved { 1 } else { window.channels }) * u64::from(window.taken()),
         );
-        elements * u64::from(self.element.shared_bits()) / 8
+        elements * self.inner_bits() / 8
     }
 
-    /// Bytes of the innermost row of a box.
+    /// Bytes of the innermost row of a box that a copy moves.
     pub fn row_bytes(&self) -> u64 {
-        u64::from(self.box_dims.first().copied().unwrap_or(0)) * u64::from(self.element.shared_bits()) / 8
+        u64::from(self.box_dims.first().copied().unwrap_or(0)) * self.inner_bits() / 8
     }
 }
 
@@ -726,10 +829,13 @@ mod tests {
             window: None,
         };
         assert_eq!(TensorMap::decode(&map.encode()), Some(map.clone()));
-        let window = Window { lower: vec![-1], upper: vec![2], channels: 64, pixels: 128 };
-        let column = TensorMap { window: Some(window), box_dims: Vec::new(), ..map.clone() };
-        assert_eq!(TensorMap::decode(&column.encode()), Some(column.clone()));
-        assert_eq!(column.box_bytes(), 64 * 128 * 2);
+        let window = Window { lower: vec![-1], upper: vec![2], channels: 64, pixels: 100, wide: None };
+        for (wide, pixels) in [(None, 100), (Some(Wide::W), 100), (Some(Wide::W128), 128)] {
+            let window = Some(Window { wide, ..window.clone() });
+            let column = TensorMap { window, box_dims: Vec::new(), ..map.clone() };
+            assert_eq!(TensorMap::decode(&column.encode()), Some(column.clone()));
+            assert_eq!(column.box_bytes(), 64 * pixels * 2);
+        }
         assert_eq!(map.box_bytes(), 64 * 64 * 2);
         assert_eq!(TensorMap::decode(&[0; BYTES]), None);
     }

@@ -9,7 +9,8 @@ pub struct Im2col {
     /// The images.
     pub tensor: Tensor,
     /// By how much the box that the filter's corner walks in starts before the image, for each of its
-    /// dimensions; negative for outside.
+    /// dimensions; negative for outside. Where the box has fewer dimensions than the image, it has one element along
+    /// the others.
     pub lower: Vec<i32>,
     /// By how much it ends before the image; positive for outside.
     pub upper: Vec<i32>,
@@ -21,14 +22,11 @@ pub struct Im2col {
     pub steps: Vec<u32>,
     /// How it lies in shared memory.
     pub swizzle: Swizzle,
+    /// Whether the channels of the images are interleaved: then nothing is between narrow pixels.
+    pub is_interleaved: bool,
 }
 
 impl Im2col {
-    /// Bytes that are copied or filled.
-    pub fn bytes(&self) -> u64 {
-        u64::from(self.pixels) * u64::from(self.channels) * u64::from(self.tensor.element.bits) / 8
-    }
-
     /// Bytes of a pixel in shared memory.
     pub fn row_bytes(&self) -> u32 {
         (u64::from(self.channels) * u64::from(self.tensor.element.bits) / 8) as u32
@@ -36,7 +34,8 @@ impl Im2col {
 
     /// Bytes from one pixel to the next in shared memory.
     pub fn pitch(&self) -> u32 {
-        self.swizzle.span().map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
+        let span = self.swizzle.span().filter(|_| !self.is_interleaved);
+        span.map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
     }
 
     /// The pieces of the column that starts at some coordinates, seen through the filter's pixel at
@@ -63,7 +62,8 @@ impl Im2col {
     /// The next pixel: along a line of the image, then the next line, then the next image.
     fn advance(&self, corner: &mut [i64]) {
         let images = corner.len() - 1;
-        for (at, coordinate) in corner[1..images].iter_mut().enumerate() {
+        let walked = self.lower.len().min(images - 1);
+        for (at, coordinate) in corner[1..=walked].iter_mut().enumerate() {
             let bound = |corner: &[i32]| i64::from(corner.get(at).copied().unwrap_or(0));
             let last = i64::from(self.tensor.sizes[at + 1]) - 1 + bound(&self.upper);
             *coordinate += i64::from(self.steps.get(at + 1).copied().unwrap_or(1));

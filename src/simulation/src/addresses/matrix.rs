@@ -15,6 +15,8 @@ pub struct Place {
     pub bytes: u32,
     /// The first bit in the register.
     pub bit: u32,
+    /// The first bit in the first byte.
+    pub shift: u32,
 }
 
 /// What a lane's register number `matrix` of an `m8n8` of 16-bit elements is made of.
@@ -24,9 +26,9 @@ pub fn eight_by_eight(lane: u32, matrix: u32, transposed: bool) -> impl Iterator
     let count = if transposed { 2 } else { 1 };
     (0..count).map(move |part| {
         if transposed {
-            Place { row: first + 2 * minor + part, byte: 2 * major, bytes: 2, bit: 16 * part }
+            Place { row: first + 2 * minor + part, byte: 2 * major, bytes: 2, bit: 16 * part, shift: 0 }
         } else {
-            Place { row: first + major, byte: 4 * minor, bytes: 4, bit: 0 }
+            Place { row: first + major, byte: 4 * minor, bytes: 4, bit: 0, shift: 0 }
         }
     })
 }
@@ -41,6 +43,7 @@ pub fn sixteen_by_sixteen(lane: u32, register: u32) -> impl Iterator<Item = Plac
         byte: column + 8 * half,
         bytes: 1,
         bit: 8 * part,
+        shift: 0,
     })
 }
 
@@ -53,5 +56,19 @@ pub fn sixteen_by_eight(lane: u32, matrix: u32) -> impl Iterator<Item = Place> {
         byte: column + part / 2 * 8,
         bytes: 1,
         bit: 8 * part,
+        shift: 0,
+    })
+}
+
+/// What a lane's register is made of where elements of so many bits are expanded to bytes. The elements of a row lie next
+/// to each other from its start on, 16 of them; padding follows. Four lanes have a row of an `m8n16`, each four columns;
+/// a transposed `m16n16` lies in registers as one of bytes does.
+pub fn expanded(lane: u32, register: u32, bits: u32, transposed: bool) -> impl Iterator<Item = Place> {
+    let columns = (0..4).map(move |part| (8 * register + lane / 4, 4 * (lane % 4) + part, 8 * part));
+    let rows = sixteen_by_sixteen(lane, register).map(|place| (place.row, place.byte, place.bit));
+    let rows = rows.filter(move |_| transposed);
+    columns.filter(move |_| !transposed).chain(rows).map(move |(row, element, bit)| {
+        let (byte, shift) = (bits * element / 8, bits * element % 8);
+        Place { row, byte, bytes: (shift + bits).div_ceil(8), bit, shift }
     })
 }

@@ -2,8 +2,8 @@
 
 use super::Swizzle;
 
-/// The most dimensions that a tensor has.
-const MOST_DIMENSIONS: usize = 5;
+/// The most dimensions that a tensor has: one more where its channels are interleaved.
+const MOST_DIMENSIONS: usize = 6;
 
 /// An element of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct Tile {
     pub steps: Vec<u32>,
     /// How it lies in shared memory.
     pub swizzle: Swizzle,
+    /// Whether the channels of the tensor are interleaved: then nothing is between narrow rows.
+    pub is_interleaved: bool,
 }
 
 /// Bytes that are together in the tensor and in shared memory.
@@ -145,10 +147,9 @@ impl Tile {
         }
     }
 
-    /// Bytes that are copied or filled, which is what an mbarrier counts.
-    pub fn bytes(&self) -> u64 {
-        let rows: u64 = (1..self.sizes.len()).map(|dimension| u64::from(self.count(dimension))).product();
-        rows * u64::from(self.row_bytes())
+    /// How many rows of elements it has.
+    pub fn row_count(&self) -> u64 {
+        (1..self.sizes.len()).map(|dimension| u64::from(self.count(dimension))).product()
     }
 
     /// Bytes of a row in shared memory.
@@ -158,7 +159,8 @@ impl Tile {
 
     /// Bytes from one row to the next in shared memory.
     pub fn pitch(&self) -> u32 {
-        self.swizzle.span().map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
+        let span = self.swizzle.span().filter(|_| !self.is_interleaved);
+        span.map_or(self.row_bytes(), |span| span.max(self.row_bytes()))
     }
 
     /// Whether the box may start there: the hardware traps where the innermost coordinate is no

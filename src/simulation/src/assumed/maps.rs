@@ -163,7 +163,7 @@ fn assumed_map(size: BoxSize) -> Option<TensorMap> {
     // The type of elements of 16 bits matters in multiplies only.
     let (element_bits, shared_bits) = bits.unwrap_or((16, 16));
     let swizzle = swizzle.unwrap_or(addresses::Swizzle::None);
-    let elements = bytes.checked_mul(8)? / shared_bits;
+    let elements = bytes.checked_mul(8)? / element_bits;
     let row_bytes = swizzle.span().unwrap_or(128);
     let rank = dimensions as usize;
     let mut box_dims = vec![1; rank];
@@ -178,7 +178,7 @@ fn assumed_map(size: BoxSize) -> Option<TensorMap> {
         }
     }
     let whole = box_dims.iter().product::<u32>() == elements
-        && u64::from(elements) * u64::from(shared_bits) == u64::from(bytes) * 8;
+        && u64::from(elements) * u64::from(element_bits) == u64::from(bytes) * 8;
     if !whole || box_dims.iter().any(|dim| !(1..=MOST_OF_BOX).contains(dim)) {
         return None;
     }

@@ -82,7 +82,9 @@ fn print_argument(
     let other = |at: u32| assumption.other.filter(|(word, _)| *word == at.into()).map(|(_, number)| number);
     let scalar = matches!(parameter.bytes, 1 | 2 | 4 | 8) && !parameter.is_array;
     match argument {
-        Argument::Buffer { bytes, .. } | Argument::Placed { bytes, .. } => buffer(text, *bytes),
+        Argument::Buffer { bytes, .. } | Argument::Placed { bytes, .. } | Argument::Pointer { bytes, .. } => {
+            buffer(text, *bytes);
+        }
         Argument::Bytes(bytes) => match parameter.ty {
             Some(Type::F32) if other(start).is_none() => text.push_str("type = \"f32\"\nvalue = 1.0\n"),
             Some(Type::F64) if other(start).is_none() => text.push_str("type = \"f64\"\nvalue = 1.0\n"),

@@ -5,7 +5,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{LaunchError, LaunchShape, Number, three};
-use crate::tensor_map::{Fill, Interleave, Swizzle};
+use crate::tensor_map::{Fill, Interleave, Swizzle, Wide};
 
 /// A launch as a file says it. All is optional that the module says, too.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -158,6 +158,8 @@ pub struct ArgumentFile {
     pub channels_per_pixel: Option<u32>,
     /// In im2col mode: pixels of a column.
     pub pixels_per_column: Option<u32>,
+    /// In im2col mode: `W` or `W128`, where pixels are taken along W alone.
+    pub wide: Option<Wide>,
     /// How a box is swizzled.
     pub swizzle: Option<Swizzle>,
     /// How elements are interleaved.
@@ -168,7 +170,7 @@ pub struct ArgumentFile {
     pub hex: Option<String>,
     /// The first byte of a field in its struct; without it, the next one at which the type may start.
     pub offset: Option<u32>,
-    /// The fields of a struct, in their order.
+    /// The fields of a struct, or of what a buffer holds, in their order.
     #[serde(default)]
     pub fields: Vec<ArgumentFile>,
 }

@@ -3,7 +3,7 @@
 use super::reading::Reading;
 use super::{Argument, ArgumentFile, Misfit};
 use crate::array::{Dtype, Form};
-use crate::tensor_map::{ElementType, Swizzle, TensorMap, Unfit, Window};
+use crate::tensor_map::{ElementType, Swizzle, TensorMap, Unfit, Wide, Window};
 
 pub(super) fn tensor_map(
     given: &ArgumentFile,
@@ -73,6 +73,7 @@ pub(super) fn tensor_map(
             return Some(Form { dtype: Dtype::bytes(), shape });
         }
         let dtype = Dtype::named(element).ok().filter(|it| it.bytes as u32 * 8 == element_type.bits())?;
+        shape.extend(map.interleave.slice_bytes().map(|slice| slice as usize / dtype.bytes));
         Some(Form { dtype, shape })
     });
     reading.write(given, form, bytes)?;
@@ -82,10 +83,15 @@ pub(super) fn tensor_map(
 /// What a tensor map says of im2col mode, if it says something.
 fn window(given: &ArgumentFile) -> Result<Option<Window>, Misfit> {
     let all = (&given.lower_corner, &given.upper_corner, given.channels_per_pixel, given.pixels_per_column);
+    let wide = given.wide;
     match all {
-        (None, None, None, None) => Ok(None),
+        (None, None, None, None) if wide.is_none() => Ok(None),
         (Some(lower), Some(upper), Some(channels), Some(pixels)) => {
-            Ok(Some(Window { lower: lower.clone(), upper: upper.clone(), channels, pixels }))
+            Ok(Some(Window { lower: lower.clone(), upper: upper.clone(), channels, pixels, wide }))
+        }
+        // A copy along W alone may take 128 pixels whatever a column has.
+        (Some(lower), Some(upper), Some(channels), None) if wide == Some(Wide::W128) => {
+            Ok(Some(Window { lower: lower.clone(), upper: upper.clone(), channels, pixels: 128, wide }))
         }
         _ => Err(Misfit::new(
             "a tensor map in im2col mode has `lower_corner`, `upper_corner`, `channels_per_pixel` and \

@@ -150,7 +150,7 @@ impl Reading<'_> {
             field,
             data: given.data.clone(),
             out: given.out.clone(),
-            is_given: given.data.is_some() || given.fill.is_some(),
+            is_given: given.data.is_some() || given.fill.is_some() || !given.fields.is_empty(),
             form: form.clone(),
         });
         let Some(name) = given.out.clone() else { return Ok(()) };
@@ -190,6 +190,29 @@ fn argument(
         }
     };
     match given.ty.as_str() {
+        "buffer" if !given.fields.is_empty() => {
+            fits(8)?;
+            for (key, is_given) in [("data", given.data.is_some()), ("fill", given.fill.is_some())] {
+                if is_given {
+                    return Err(Misfit::new(format!("a buffer with `fields` has no `{key}`")).at(key));
+                }
+            }
+            let place = reading.place;
+            let (fields, end) = fields(given, parameter, reading)?;
+            reading.place = place;
+            if end as usize > MOST_WRITTEN {
+                let why = format!("the fields of a buffer have at most {MOST_WRITTEN} bytes, not {end}");
+                return Err(Misfit::new(why).at("fields"));
+            }
+            let bytes = given.bytes.unwrap_or_else(|| end.into());
+            if bytes < u64::from(end) || bytes > MOST_OF_BUFFER {
+                let why =
+                    format!("its fields have {end} bytes, and a buffer at most 2^34, but `bytes` is {bytes}");
+                return Err(Misfit::new(why).at("bytes"));
+            }
+            reading.write(given, None, bytes)?;
+            Ok(Argument::Pointer { bytes, fields })
+        }
         "buffer" => {
             fits(8)?;
             let (data, form) = reading.contents(given)?;
@@ -199,10 +222,11 @@ fn argument(
                 (None, _, Some(form)) if given.shape.is_some() => form.bytes() as u64,
                 (None, Some(data), _) => data.len() as u64,
                 (None, None, _) => {
-                    return Err(Misfit::new("a buffer has `bytes`, `data`, or `dtype` and `shape`"));
+                    let why = "a buffer has `bytes`, `data`, `fields`, or `dtype` and `shape`";
+                    return Err(Misfit::new(why));
                 }
             };
-            if bytes > 1 << 34 {
+            if bytes > MOST_OF_BUFFER {
                 return Err(Misfit::new(format!("a buffer has at most 2^34 bytes, not {bytes}")).at("bytes"));
             }
             reading.write(given, form, bytes)?;
@@ -221,18 +245,7 @@ fn argument(
         }
         "opaque" => Ok(Argument::Opaque),
         "struct" => {
-            let (mut end, mut fields) = (0u32, Vec::new());
-            for (index, field) in given.fields.iter().enumerate() {
-                reading.place.1 = Some(index);
-                let below = |misfit: Misfit| misfit.below(&[Key::Name("fields"), Key::Index(index)]);
-                let (bytes, align) = field_size(field).map_err(below)?;
-                let offset = field.offset.unwrap_or_else(|| end.next_multiple_of(align));
-                field_starts(index, offset, end).map_err(|why| below(Misfit::from(why).at("offset")))?;
-                let place =
-                    Parameter { offset: 0, bytes, align, is_array: false, ty: None, ..parameter.clone() };
-                fields.push((offset, bytes, argument(field, &place, &[], reading).map_err(below)?));
-                end = offset.saturating_add(bytes);
-            }
+            let (fields, end) = fields(given, parameter, reading)?;
             if end > parameter.bytes {
                 fits(end as usize)?;
             }
@@ -253,6 +266,32 @@ fn argument(
     }
 }
 
+/// Bytes of a buffer.
+const MOST_OF_BUFFER: u64 = 1 << 34;
+
+/// Fields: where they are, and how many bytes they have.
+type Fields = Vec<(u32, u32, Argument)>;
+
+/// The fields of a struct, or of what a buffer holds, and where the last one ends.
+fn fields(
+    given: &ArgumentFile,
+    parameter: &Parameter,
+    reading: &mut Reading<'_>,
+) -> Result<(Fields, u32), Misfit> {
+    let (mut end, mut fields) = (0u32, Vec::new());
+    for (index, field) in given.fields.iter().enumerate() {
+        reading.place.1 = Some(index);
+        let below = |misfit: Misfit| misfit.below(&[Key::Name("fields"), Key::Index(index)]);
+        let (bytes, align) = field_size(field).map_err(below)?;
+        let offset = field.offset.unwrap_or_else(|| end.next_multiple_of(align));
+        field_starts(index, offset, end).map_err(|why| below(Misfit::from(why).at("offset")))?;
+        let place = Parameter { offset: 0, bytes, align, is_array: false, ty: None, ..parameter.clone() };
+        fields.push((offset, bytes, argument(field, &place, &[], reading).map_err(below)?));
+        end = offset.saturating_add(bytes);
+    }
+    Ok((fields, end))
+}
+
 /// The type of a number.
 fn number_type(ty: &str) -> Result<NumberType, Misfit> {
     NumberType::named(ty)
@@ -261,6 +300,10 @@ fn number_type(ty: &str) -> Result<NumberType, Misfit> {
 
 /// The bytes of a field of a struct, and what its start is a multiple of.
 fn field_size(field: &ArgumentFile) -> Result<(u32, u32), Misfit> {
+    if !field.fields.is_empty() {
+        let why = "a field has no `fields`: give what holds it as an argument of its own";
+        return Err(Misfit::new(why).at("fields"));
+    }
     Ok(match field.ty.as_str() {
         "buffer" => (8, 8),
         "tensor_map" => (128, 64),

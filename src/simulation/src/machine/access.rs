@@ -568,8 +568,8 @@ impl Machine<'_> {
         let mut changed = fragments.is_none();
         let mut starts = [None; 32];
         for lane in lanes(wanted) {
-            if !addresses[lane].is_multiple_of(16) {
-                self.misaligned(strand, addresses[lane], 16);
+            if !addresses[lane].is_multiple_of(row_bytes.into()) {
+                self.misaligned(strand, addresses[lane], row_bytes);
             }
             let place = self.place(strand, space, addresses[lane], row_bytes, store);
             if let Some(Place::Shared { cta, offset }) = place {
@@ -600,7 +600,7 @@ impl Machine<'_> {
                         let is_unknown = *unknown >> lane & 1 != 0;
                         changed |= memory.write(at, bytes, element, is_unknown).unwrap_or(false);
                     } else if let Some(read) = memory.read(at, bytes) {
-                        *value |= read.value << place.bit;
+                        *value |= fragments.loaded(read.value, place.shift) << place.bit;
                         *unknown |= u32::from(read.unknown) << lane;
                     }
                 });

@@ -11,10 +11,13 @@ use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::LoadMode;
 use crate::program::{Reduction, Slice};
-use crate::tensor_map::TensorMap;
+use crate::tensor_map::{TensorMap, Wide};
 
 /// What is computed with what is there, if something is; nothing in it if that is not known.
 pub(super) type Reduces = Option<Option<(Reduction, Unit)>>;
+
+/// Coordinates of a box: those of five dimensions, and one within slices of channels.
+const MOST_COORDINATES: usize = 6;
 
 /// A box under way, and the places in shared memory that it goes to, or the one that it comes from.
 #[derive(Debug)]
@@ -38,8 +41,38 @@ enum Form {
     Tile(Tile),
     /// `.tile::gather4`, `.tile::scatter4`
     FourRows(Tile),
-    /// `.im2col`, and where the filter's pixel is.
+    /// `.im2col` and `.im2col::w`, and where the filter's pixel is.
     Column(Im2col, Vec<u16>),
+}
+
+/// Bytes that a copy moves, which is what its mbarrier counts; nothing if no source says it.
+pub(super) fn counted(map: &TensorMap, mode: LoadMode, offsets: Option<&[i32]>) -> Option<u64> {
+    match mode {
+        LoadMode::Tile | LoadMode::Im2colNoOffs | LoadMode::Im2col => Some(map.box_bytes()),
+        LoadMode::TileGather4 | LoadMode::TileScatter4 => Some(map.row_bytes() * 4),
+        LoadMode::Im2colW | LoadMode::Im2colW128 => {
+            wide_offset(map, mode, offsets)?;
+            Some(map.box_bytes())
+        }
+        LoadMode::Im2colNoOffsW => None,
+    }
+}
+
+/// `wOffset`, by which a copy along W alone sees its pixels; nothing unless that is all that the copy says.
+///
+/// Pixels of the halo follow the others, or each 32 of them: which pixels of the image these are, the ISA shows in
+/// pictures only.
+fn wide_offset(map: &TensorMap, mode: LoadMode, offsets: Option<&[i32]>) -> Option<u16> {
+    let wide = map.window.as_ref()?.wide?;
+    let is_fitting = match mode {
+        LoadMode::Im2colW => wide == Wide::W,
+        LoadMode::Im2colW128 => wide == Wide::W128,
+        _ => false,
+    };
+    match offsets {
+        Some(&[halo, offset]) if is_fitting && halo as u16 == 0 => Some(offset as u16),
+        _ => None,
+    }
 }
 
 impl Boxed {
@@ -57,29 +90,40 @@ impl Boxed {
             }
             LoadMode::TileGather4 | LoadMode::TileScatter4 => (Form::FourRows(map.tile()?), 5),
             LoadMode::Im2col | LoadMode::Im2colNoOffs => {
-                let column = map.im2col()?;
+                let column =
+                    map.im2col().filter(|_| map.window.as_ref().is_some_and(|it| it.wide.is_none()))?;
                 let rank = column.tensor.sizes.len();
                 let is_given = mode == LoadMode::Im2col;
                 let offsets = offsets.unwrap_or_default();
                 // Offsets have 16 bits.
                 let offsets: Vec<u16> = offsets.iter().map(|offset| *offset as u16).collect();
-                if is_given && offsets.len() + 2 != rank {
+                if is_given && offsets.len() != column.lower.len() {
                     return None;
                 }
                 (Form::Column(column, offsets), rank)
             }
-            LoadMode::Im2colW | LoadMode::Im2colW128 | LoadMode::Im2colNoOffsW => return None,
+            LoadMode::Im2colW | LoadMode::Im2colW128 => {
+                let offset = wide_offset(map, mode, offsets.as_deref())?;
+                let column = map.im2col()?;
+                let rank = column.tensor.sizes.len();
+                (Form::Column(column, vec![offset]), rank)
+            }
+            LoadMode::Im2colNoOffsW => return None,
         };
+        let mut coordinates = coordinates;
+        if map.is_interleaved()
+            && let Some(coordinates) = &mut coordinates
+        {
+            // The channels of a slice, of which each copy takes all.
+            coordinates.insert(0, 0);
+        }
         let coordinates = coordinates.filter(|coordinates| coordinates.len() == wanted);
         Some(Self { form, coordinates, map: map.clone() })
     }
 
     /// What it is made of.
     pub(super) fn element(&self) -> Element {
-        match &self.form {
-            Form::Tile(tile) | Form::FourRows(tile) => tile.tensor.element,
-            Form::Column(column, _) => column.tensor.element,
-        }
+        self.map.element.of_addresses()
     }
 
     /// How it lies, for a later read.
@@ -106,18 +150,18 @@ impl Boxed {
         }
     }
 
-    /// Bytes that are copied or filled.
-    pub(super) fn bytes(&self) -> u64 {
+    /// How many rows it has.
+    fn row_count(&self) -> u64 {
         match &self.form {
-            Form::Tile(tile) => tile.bytes(),
-            Form::FourRows(tile) => 4 * u64::from(tile.row_bytes()),
-            Form::Column(column, _) => column.bytes(),
+            Form::Tile(tile) => tile.row_count(),
+            Form::FourRows(_) => 4,
+            Form::Column(column, _) => column.pixels.into(),
         }
     }
 
-    /// Bytes from the first to the last one.
+    /// Bytes of shared memory from the first to the last one.
     pub(super) fn extent(&self) -> u64 {
-        self.bytes() / u64::from(self.row_bytes().max(1)) * u64::from(self.pitch())
+        self.row_count() * u64::from(self.pitch())
     }
 
     /// Whether the box may start where it does.
@@ -128,6 +172,27 @@ impl Boxed {
             }
             Form::Column(..) => true,
         }
+    }
+
+    /// A coordinate of the filter's corner that is outside of the bounding box, and what that has: the first one, from
+    /// which on the box is left if it is said, and the last one.
+    fn stray_corner(&self) -> Option<(usize, i32, (Option<i64>, i64))> {
+        let (Form::Column(column, _), Some(coordinates)) = (&self.form, &self.coordinates) else {
+            return None;
+        };
+        let is_wide = self.map.window.as_ref().is_some_and(|window| window.wide.is_some());
+        let bounds = column.lower.iter().zip(&column.upper).enumerate();
+        bounds.into_iter().find_map(|(at, (lower, upper))| {
+            let coordinate = *coordinates.get(at + 1)?;
+            let last = i64::from(*column.tensor.sizes.get(at + 1)?) - 1 + i64::from(*upper);
+            // Along W alone, the first pixel may lie before the box.
+            let first = (!is_wide).then_some(i64::from(*lower));
+            let is_within =
+                first.is_none_or(|first| first <= coordinate.into()) && i64::from(coordinate) <= last;
+            // In the order of the instruction.
+            let dimension = at + usize::from(!self.map.is_interleaved());
+            (!is_within).then_some((dimension, coordinate, (first, last)))
+        })
     }
 
     /// The pieces that the box has at a place in shared memory.
@@ -167,21 +232,21 @@ impl Boxed {
     /// Coordinates: as many as it has.
     fn rank(&self) -> usize {
         match &self.form {
-            Form::Tile(tile) => tile.sizes.len().min(5),
+            Form::Tile(tile) => tile.sizes.len().min(MOST_COORDINATES),
             Form::FourRows(_) => 5,
-            Form::Column(column, _) => column.tensor.sizes.len().min(5),
+            Form::Column(column, _) => column.tensor.sizes.len().min(MOST_COORDINATES),
         }
     }
 
     /// The bytes of shared memory that it takes: starts and lengths.
     pub(super) fn intervals(&self, shared: u32) -> Vec<(u32, u32)> {
-        let bytes = self.bytes().min(1 << 20) as u32;
+        let bytes = self.extent().min(1 << 20) as u32;
         // Rows without a gap between them fill whole patterns.
         if self.pitch() == self.row_bytes() {
             return vec![(shared, bytes)];
         }
         let mut all = Vec::new();
-        let origin = [0; 5];
+        let origin = [0; MOST_COORDINATES];
         self.pieces(&origin[..self.rank()], shared, |piece| all.push((piece.shared, piece.bytes)));
         all.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::new();
@@ -203,6 +268,26 @@ impl Machine<'_> {
             .iter()
             .map(|operand| Some((self.value_at(strand, *operand, lane)? as u32).cast_signed()))
             .collect()
+    }
+
+    /// Looks whether a filter's corner is where the tensor map lets it be.
+    ///
+    /// Where a box lies is not judged otherwise: what is out of bounds is filled, even if all of it is (PTX ISA,
+    /// "Out of Boundary Access").
+    pub(super) fn check_corner(&mut self, strand: &Strand, boxed: &Boxed) {
+        let Some((dimension, coordinate, (first, last))) = boxed.stray_corner() else { return };
+        let from = match first {
+            Some(first) => format!("{first} to {last}"),
+            None => format!("at most {last}"),
+        };
+        let role = self.role_of(strand, strand.mask);
+        let finding = Finding::new(
+            Code::OutOfBounds,
+            strand.step,
+            "the filter's corner of a copy in im2col mode must be within the bounding box of its tensor map",
+            format!("{role}: coordinate {dimension} is {coordinate}, and the bounding box has {from}"),
+        );
+        self.report(finding);
     }
 
     /// Looks whether the hardware starts a box there.

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::boxes::{Boxed, Moving};
+use super::boxes::{Boxed, Moving, counted};
 use super::operation::{AsyncStore, Kind, Transfer};
 use super::places::Place;
 use super::reduction::Unit;
 use super::warp::{Strand, Wait, lanes};
 use super::{Flow, Machine, Stop};
+use crate::clock::Agent;
 use crate::diagnostic::Code;
 use crate::findings::Finding;
 use crate::isa::generic::{LoadMode, ReductionOperator, Type};
@@ -23,11 +24,37 @@ pub(super) struct Copies {
     /// How far the queue was at the last one.
     last: u32,
     queue: Option<u32>,
-    /// Bulk copies: the lane, those without a group, groups.
-    bulk: Vec<(u32, Vec<u64>, VecDeque<Vec<u64>>)>,
+    /// Bulk copies, by lane.
+    bulk: Vec<BulkCopies>,
+    /// The last instruction that waited until copies have read what they copy.
+    waited_for_reads: Option<u32>,
 }
 
+/// Bulk copies that a lane has started.
+#[derive(Clone, Debug)]
+struct BulkCopies {
+    lane: u32,
+    /// Those without a group.
+    open: Vec<u64>,
+    /// Groups that may not have read what they copy.
+    groups: VecDeque<Vec<u64>>,
+    /// Who writes to global memory for the lane, and how many copies do so far.
+    writer: (Agent, u32),
+    /// How many of them there are up to the end of each group that may not have written: the first ones, and the last
+    /// ones by group.
+    first_writes: u32,
+    writes: VecDeque<u32>,
+}
+
+/// Groups that are told apart: none waits until fewer than so many are over.
+const MOST_GROUPS: usize = 256;
+
 impl Copies {
+    /// The last instruction that waited until copies have read what they copy, and not until they are over.
+    pub(super) fn waited_for_reads(&self) -> Option<u32> {
+        self.waited_for_reads
+    }
+
     /// The queue of `cp.async`.
     pub(super) fn queue(&self) -> Option<u32> {
         self.queue
@@ -153,18 +180,45 @@ impl Machine<'_> {
                 self.mbarriers[*number as usize].under_way += 1;
             }
             let in_group = bulk.barrier.is_none();
+            let transfer = if in_group {
+                Transfer { writer: Some(self.next_write(strand.warp, lane as u32)), ..transfer }
+            } else {
+                transfer
+            };
             let mut own = strand.clone();
             own.mask = 1 << lane;
             let id = self.start(&own, Kind::Bulk(transfer), None);
             if in_group {
-                let groups = &mut self.warps[strand.warp as usize].copies.bulk;
-                match groups.iter_mut().find(|(other, _, _)| *other == lane as u32) {
-                    Some((_, open, _)) => open.push(id),
-                    None => groups.push((lane as u32, vec![id], VecDeque::new())),
+                let mut all = self.warps[strand.warp as usize].copies.bulk.iter_mut();
+                if let Some(copies) = all.find(|copies| copies.lane == lane as u32) {
+                    copies.open.push(id);
                 }
             }
         }
         Ok(())
+    }
+
+    /// When a copy of a lane writes to global memory. A wait for what it reads does not wait for that.
+    fn next_write(&mut self, warp: u32, lane: u32) -> (Agent, u32) {
+        let all = &self.warps[warp as usize].copies.bulk;
+        let index = all.iter().position(|copies| copies.lane == lane).unwrap_or_else(|| {
+            // It belongs to the lane for good.
+            self.async_ticks.push(u32::MAX);
+            let agent = self.first_async_agent + self.async_ticks.len() as u32 - 1;
+            let all = &mut self.warps[warp as usize].copies.bulk;
+            all.push(BulkCopies {
+                lane,
+                open: Vec::new(),
+                groups: VecDeque::new(),
+                writer: (agent, 0),
+                first_writes: 0,
+                writes: VecDeque::new(),
+            });
+            all.len() - 1
+        });
+        let copies = &mut self.warps[warp as usize].copies.bulk[index];
+        copies.writer.1 += 1;
+        copies.writer
     }
 
     fn bulk_mbarrier(
@@ -242,6 +296,7 @@ impl Machine<'_> {
             mbarriers: Vec::new(),
             bytes: Some(bytes),
             moving: None,
+            writer: None,
             byte_mask: bulk.byte_mask.map(|mask| self.value_at(strand, mask, lane).map(|mask| mask as u16)),
             reduces: bulk
                 .reduces
@@ -299,18 +354,10 @@ impl Machine<'_> {
             Some(address) => self.tensor_map(strand, address),
             None => None,
         };
-        let bytes = map.as_ref().map(|map| {
-            let bytes = match tensor.mode {
-                LoadMode::Tile
-                | LoadMode::Im2colNoOffs
-                | LoadMode::Im2colNoOffsW
-                | LoadMode::Im2col
-                | LoadMode::Im2colW
-                | LoadMode::Im2colW128 => map.box_bytes(),
-                LoadMode::TileGather4 | LoadMode::TileScatter4 => map.row_bytes() * 4,
-            };
-            bytes.min(1 << 20) as u32
-        });
+        let coordinates = self.coordinates(strand, tensor.coordinates, lane);
+        let offsets = self.coordinates(strand, tensor.offsets, lane);
+        let bytes = map.as_ref().and_then(|map| counted(map, tensor.mode, offsets.as_deref()));
+        let bytes = bytes.map(|bytes| bytes.min(1 << 20) as u32);
         if let Some(map) = &map
             && map.dims.len() != tensor.dimensions as usize
             && tensor.mode == LoadMode::Tile
@@ -332,8 +379,6 @@ impl Machine<'_> {
             self.report(finding);
         }
         self.has_open_copies |= bytes.is_none();
-        let coordinates = self.coordinates(strand, tensor.coordinates, lane);
-        let offsets = self.coordinates(strand, tensor.offsets, lane);
         let boxed = map.as_ref().and_then(|map| Boxed::new(map, tensor.mode, (coordinates, offsets)));
         let is_open = boxed.is_none() && bytes.is_none();
         let extent = boxed.as_ref().map_or(bytes.unwrap_or(16), |boxed| boxed.extent().min(1 << 20) as u32);
@@ -343,6 +388,9 @@ impl Machine<'_> {
         let extent = if is_open && !loads { self.extent_of_store(cta, offset) } else { extent };
         if let Some(boxed) = &boxed {
             self.check_start(strand, boxed);
+            if loads {
+                self.check_corner(strand, boxed);
+            }
         }
         // Narrow boxes leave gaps.
         let intervals = boxed.as_ref().map_or(vec![(offset, extent)], |boxed| boxed.intervals(offset));
@@ -356,6 +404,7 @@ impl Machine<'_> {
             mbarriers: Vec::new(),
             bytes,
             moving: None,
+            writer: None,
             byte_mask: None,
             reduces: bulk
                 .reduces
@@ -393,27 +442,46 @@ impl Machine<'_> {
     }
 
     pub(super) fn bulk_commit(&mut self, strand: &Strand, active: u32) {
-        for (lane, open, groups) in &mut self.warps[strand.warp as usize].copies.bulk {
-            if active >> *lane & 1 != 0 {
-                groups.push_back(std::mem::take(open));
+        for copies in &mut self.warps[strand.warp as usize].copies.bulk {
+            if active >> copies.lane & 1 != 0 {
+                copies.groups.push_back(std::mem::take(&mut copies.open));
+                copies.writes.push_back(copies.writer.1);
+                if copies.writes.len() > MOST_GROUPS {
+                    copies.first_writes = copies.writes.pop_front().unwrap_or(0);
+                }
             }
         }
     }
 
-    /// Waits until only so many groups are under way.
-    pub(super) fn bulk_wait(&mut self, strand: &mut Strand, left: u32, active: u32) -> Flow {
+    /// Waits until only so many groups are under way, or may read what they copy.
+    pub(super) fn bulk_wait(
+        &mut self,
+        strand: &mut Strand,
+        (left, for_reads): (u32, bool),
+        active: u32,
+    ) -> Flow {
         if !self.bulk_done(strand, left, active) {
             strand.wait = Wait::Bulk { left };
             return Flow::Blocked;
         }
         let warp = &mut self.warps[strand.warp as usize];
-        for (lane, _, groups) in &mut warp.copies.bulk {
-            while active >> *lane & 1 != 0 && groups.len() > left as usize {
-                for id in groups.pop_front().into_iter().flatten() {
+        if for_reads {
+            warp.copies.waited_for_reads = Some(strand.step);
+        }
+        for copies in warp.copies.bulk.iter_mut().filter(|copies| active >> copies.lane & 1 != 0) {
+            while copies.groups.len() > left as usize {
+                for id in copies.groups.pop_front().into_iter().flatten() {
                     if let Some((agent, tick)) = self.finished.remove(&id) {
                         warp.clock.learn(agent, tick);
                     }
                 }
+            }
+            // What they write can be seen when they are over.
+            while !for_reads && copies.writes.len() > left as usize {
+                copies.first_writes = copies.writes.pop_front().unwrap_or(0);
+            }
+            if !for_reads {
+                warp.clock.learn(copies.writer.0, copies.first_writes);
             }
         }
         Flow::Next
@@ -421,10 +489,10 @@ impl Machine<'_> {
 
     pub(super) fn bulk_done(&self, strand: &Strand, left: u32, active: u32) -> bool {
         let bulk = &self.warps[strand.warp as usize].copies.bulk;
-        let mut awaited =
-            bulk.iter().filter(|(lane, _, _)| active >> lane & 1 != 0).flat_map(|(_, _, groups)| {
-                groups.iter().take(groups.len().saturating_sub(left as usize)).flatten()
-            });
+        let own = bulk.iter().filter(|copies| active >> copies.lane & 1 != 0);
+        let mut awaited = own.flat_map(|BulkCopies { groups, .. }| {
+            groups.iter().take(groups.len().saturating_sub(left as usize)).flatten()
+        });
         !awaited.any(|id| self.is_pending(*id))
     }
 

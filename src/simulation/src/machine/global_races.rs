@@ -44,6 +44,7 @@ impl Pages {
         if is_unknown {
             self.unknown.insert(visit.number);
         }
+        visit.is_global = true;
         let by_page = pieces.iter().flat_map(|(address, bytes)| {
             let end = address.saturating_add((*bytes).into());
             (address / PAGE..end.div_ceil(PAGE)).map(move |page| {
@@ -146,7 +147,10 @@ impl Machine<'_> {
         if self.checks == Checks::None || pieces.is_empty() {
             return;
         }
-        let access = self.access_of_operation(operation, Via::Async, writes);
+        let mut access = self.access_of_operation(operation, Via::Async, writes);
+        if let Some((agent, tick)) = operation.writer.filter(|_| writes) {
+            (access.agent, access.tick) = (agent, tick);
+        }
         // Each element is reduced by an atomic operation (PTX ISA, "cp.reduce.async.bulk").
         let access = Access { strong: reduces.then_some(Scope::Wide), keeps, ..access };
         self.compare_global(access, &operation.clock, pieces, is_unknown && writes);
@@ -182,17 +186,21 @@ impl Machine<'_> {
         if merged.is_empty() {
             return;
         }
-        let Self { global_pages, history, warps, between, shape, .. } = self;
+        let Self { global_pages, history, warps, between, shape, copies_in_bulk, .. } = self;
         let mut found: Vec<(u32, u32, (u32, u32))> = Vec::new();
-        if warps.len() > 1 {
+        let mut unseen: Vec<(u32, u32, (u32, u32))> = Vec::new();
+        if warps.len() > 1 || *copies_in_bulk {
             let mut visit = Visit::new(history, clock, access);
             global_pages.visit(&mut visit, &merged, is_unknown);
             let (own, conflicts) = (visit.number, visit.conflicts);
             for (conflict, at) in conflicts {
-                if let Conflict::Race(other) = conflict
-                    && global_pages.is_race(history, (own, other))
-                {
-                    found.push((own, other, at));
+                match conflict {
+                    Conflict::Race(other) if global_pages.is_race(history, (own, other)) => {
+                        found.push((own, other, at));
+                    }
+                    // Whoever does not see a write of what was there sees the same.
+                    Conflict::Proxy(other) if !history.access(other).keeps => unseen.push((own, other, at)),
+                    Conflict::Race(_) | Conflict::Proxy(_) => {}
                 }
             }
         }
@@ -223,6 +231,10 @@ impl Machine<'_> {
             }
             let place = self.global_name(at);
             self.race(own, (Conflict::Race(other), clock), Code::GlobalMemoryRace, &place);
+        }
+        for (own, other, at) in unseen {
+            let place = self.global_name(at);
+            self.race(own, (Conflict::Proxy(other), clock), Code::ProxyFenceMissing, &place);
         }
         for (other, at) in others {
             if self.note_racing(&access, &other) {

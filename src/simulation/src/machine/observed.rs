@@ -25,7 +25,7 @@ const LINE: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BoxSize {
     pub(crate) dimensions: u32,
-    /// Bytes in shared memory.
+    /// Bytes that a copy moves: without the padding of elements in shared memory.
     pub(crate) bytes: u32,
     /// How multiplies read it, if they do.
     pub(crate) swizzle: Option<Swizzle>,
@@ -176,6 +176,7 @@ impl Observed {
         let mut read: BTreeMap<u64, (u32, Option<Reader>)> = BTreeMap::new();
         for (place, map) in &self.loads {
             let Part { bytes, reader, .. } = self.read_from(*place);
+            let bytes = reader.map_or(bytes, |reader| bytes / 16 * reader.bytes_of_sixteen());
             match read.get_mut(map) {
                 // A part that nothing multiplies says nothing.
                 _ if bytes == 0 => {}
@@ -199,7 +200,7 @@ impl Observed {
             }
             let known: u32 = maps.iter().filter_map(|map| read.get(map)).map(|(bytes, _)| bytes).sum();
             let unread: Vec<u64> = maps.iter().copied().filter(|map| !read.contains_key(map)).collect();
-            // Of elements with padding, a barrier may count the bytes with or without it.
+            // Of elements with padding, a load may bring rows that no multiply reads to their end.
             let is_padded = maps.iter().filter_map(|map| read.get(map)?.1).any(|it| it.bits.0 < it.bits.1);
             if is_padded && known != *bytes {
                 continue;

@@ -30,6 +30,8 @@ pub(super) struct Operation {
     pub(super) queue: Option<u32>,
     pub(super) agent: Agent,
     pub(super) tick: u32,
+    /// Who writes to global memory for it, and when, if that may be later.
+    pub(super) writer: Option<(Agent, u32)>,
     pub(super) clock: Clock,
 }
 
@@ -90,6 +92,8 @@ pub(super) struct Transfer {
     pub(super) byte_mask: Option<Option<u16>>,
     /// What is computed with what is there; nothing in it if that is not known.
     pub(super) reduces: Reduces,
+    /// Who writes to global memory, and when, where that may be later than what is read.
+    pub(super) writer: Option<(Agent, u32)>,
 }
 
 impl Machine<'_> {
@@ -137,6 +141,10 @@ impl Machine<'_> {
             Kind::Copies(_) | Kind::Tensor(Work::Compute { .. }) => {}
             Kind::Bulk(_) | Kind::Stores(_) | Kind::Cancel { .. } => clock.learn(agent, tick),
         }
+        let writer = match &kind {
+            Kind::Bulk(transfer) => transfer.writer,
+            _ => None,
+        };
         let id = self.next_operation;
         self.next_operation += 1;
         if let Some(recorder) = &mut self.recorder {
@@ -152,6 +160,7 @@ impl Machine<'_> {
             queue,
             agent,
             tick,
+            writer,
             clock,
         });
         self.epoch += 1;

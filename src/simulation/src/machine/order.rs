@@ -186,7 +186,9 @@ impl Machine<'_> {
         let Self { warps, queue_agents, .. } = self;
         let warp = &mut warps[strand.warp as usize];
         match fence {
-            ProxyFence::All => warp.clock.fence(),
+            ProxyFence::All => warp.clock.fence(true, true),
+            ProxyFence::Shared => warp.clock.fence(true, false),
+            ProxyFence::Global => warp.clock.fence(false, true),
             ProxyFence::Acquired => {
                 let copies = warp.copies.queue().and_then(|queue| queue_agents.get(&queue));
                 warp.clock.fence_acquired(&[Some(warp.agent), copies.map(|(agent, _)| *agent)]);

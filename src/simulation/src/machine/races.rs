@@ -23,6 +23,9 @@ pub(super) const MANY: &str = "several threads of a warp issue the same operatio
 /// What an arrival of one lane does not order.
 const OTHER_LANES: &str = "an arrival does not release what the other lanes of its warp have stored since they last \
                            synchronised, and `elect.sync` orders no memory";
+/// Why copies are not over.
+const READS_ONLY: &str = "`cp.async.bulk.wait_group.read` waits until copies have read shared memory; what they write to \
+                          global memory can be seen after `cp.async.bulk.wait_group`";
 /// What orders the stores of the other lanes.
 const SYNCHRONISE_LANES: &str = "put `bar.warp.sync` between the stores and the arrival";
 
@@ -211,6 +214,13 @@ impl Machine<'_> {
             .label(other.step, format!("with what {theirs} {} here", verb(&other)));
         if code == Code::GlobalMemoryRace && own.strong.is_some() && other.strong.is_some() {
             finding = finding.note(super::global_races::NARROW);
+        }
+        if code == Code::GlobalMemoryRace
+            && other.via == Via::Async
+            && other.writes
+            && let Some(step) = self.warps[other.warp as usize].copies.waited_for_reads()
+        {
+            finding = finding.label(step, "this waits for reads only").note(READS_ONLY);
         }
         if self.many.contains(&own.step) || self.many.contains(&other.step) {
             finding = finding.note(MANY);

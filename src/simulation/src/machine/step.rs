@@ -221,7 +221,7 @@ impl Machine<'_> {
                 self.bulk_commit(strand, active);
                 Ok(Flow::Next)
             }
-            Action::BulkWait { left } => Ok(self.bulk_wait(strand, *left, active)),
+            Action::BulkWait { left, for_reads } => Ok(self.bulk_wait(strand, (*left, *for_reads), active)),
             Action::SetRegisters { count, up } => Ok(self.set_registers(strand, *count, *up, active)),
             Action::TryCancel { destination, barrier, multicast } => {
                 self.try_cancel(strand, (*destination, *barrier), *multicast, active)?;

@@ -228,11 +228,17 @@ impl Machine<'_> {
                         return;
                     };
                     let memory = self.shared_cell(cta, offset + place.byte, place.bytes);
-                    moved.push((memory, cell.part(place.bit / 8, place.bytes)));
+                    let bytes = if matches!(fragments, Fragments::Expanded { .. }) { 1 } else { place.bytes };
+                    moved.push((memory, cell.part(place.bit / 8, bytes)));
                 });
                 for (memory, register) in moved {
                     let (to, from) = if store { (memory, register) } else { (register, memory) };
-                    self.trace_write(strand, to, &Source::Copied(from));
+                    let source = if matches!(fragments, Fragments::Expanded { .. }) {
+                        Source::Combined(vec![from])
+                    } else {
+                        Source::Copied(from)
+                    };
+                    self.trace_write(strand, to, &source);
                 }
             }
         }

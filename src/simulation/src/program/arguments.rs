@@ -170,9 +170,12 @@ impl Operands<'_, '_> {
     /// sees what.
     pub(super) fn proxy_fence(&self) -> Action {
         let has = |it| self.opcode.has(it);
-        let is_for_shared = self.opcode.spaces().all(|space| space != Space::Global);
-        if has(Modifier::ProxyKind(ProxyKind::Async)) && is_for_shared {
-            return Action::ProxyFence(ProxyFence::All);
+        if has(Modifier::ProxyKind(ProxyKind::Async)) {
+            return Action::ProxyFence(match self.opcode.spaces().next() {
+                None => ProxyFence::All,
+                Some(Space::Global) => ProxyFence::Global,
+                Some(_) => ProxyFence::Shared,
+            });
         }
         if !has(Modifier::ProxyKind(ProxyKind::AsyncGeneric)) {
             // Virtual aliases, tensor maps, and other devices.

@@ -575,7 +575,10 @@ impl<'a> Lowering<'a> {
             Operation::CpAsyncBulkCommitGroup => Action::BulkCommit,
             Operation::CpAsyncBulkWaitGroup => {
                 let left = it.value("N").ok_or_else(missing)?;
-                Action::BulkWait { left: it.lowering.number(left).ok_or_else(missing)? as u32 }
+                Action::BulkWait {
+                    left: it.lowering.number(left).ok_or_else(missing)? as u32,
+                    for_reads: opcode.has_flag(Flag::Read),
+                }
             }
             Operation::Prefetch
             | Operation::PrefetchEviction
@@ -657,6 +660,17 @@ impl<'a> Lowering<'a> {
                     row_bytes: if operation == Operation::LdmatrixSigned { 8 } else { 16 },
                     registers: it.lowering.keep(&registers),
                     fragments: match (opcode.types.first(), opcode.has_flag(Flag::Trans)) {
+                        _ if operation == Operation::LdmatrixSigned => {
+                            Some(Fragments::Expanded { bits: 4, signed: true, transposed: false })
+                        }
+                        _ if operation == Operation::LdmatrixUnpack => {
+                            let bits = match opcode.types.get(1) {
+                                Some(Type::B4x16P64) => 4,
+                                Some(Type::B6x16P32) => 6,
+                                _ => return Err(missing()),
+                            };
+                            Some(Fragments::Expanded { bits, signed: false, transposed: is_large })
+                        }
                         (Some(Type::B16), false) => Some(Fragments::Rows),
                         (Some(Type::B16), true) => Some(Fragments::Columns),
                         (Some(Type::B8), true) if store => Some(Fragments::StoredBytes),

@@ -80,6 +80,77 @@ fn bit(lane: usize, j: usize) -> usize {
     256 * (lane % 4) + 8 * (lane / 4) + 128 * (j % 2) + 64 * (j / 2 % 2) + 1024 * (j / 4)
 }
 
+/// Rows of 16 bytes with 16 elements of so many bits, the first in the lowest bits. What follows them is ones.
+fn narrow_rows(elements: &[u32], bits: usize, row_bytes: usize) -> Vec<u8> {
+    let mut shared = vec![0xFF; 512];
+    for (at, element) in elements.iter().enumerate() {
+        for bit in 0..bits {
+            let place = at / 16 * row_bytes * 8 + at % 16 * bits + bit;
+            let byte = &mut shared[place / 8];
+            *byte = *byte & !(1 << (place % 8)) | (((element >> bit & 1) as u8) << (place % 8));
+        }
+    }
+    shared
+}
+
+#[test]
+fn narrow_elements_are_expanded_to_bytes() {
+    let row = "shl.b32 t, lane, 4; add.u32 row, row, t;";
+    for (bits, source) in [(4, "b4x16_p64"), (6, "b6x16_p32")] {
+        let elements: Vec<u32> =
+            (0..512_u32).map(|at| (at * 29 + at / 16 * 7 + at / 128) % (1 << bits)).collect();
+        let shared = narrow_rows(&elements, bits, 16);
+        // Element (row, column) of matrix n is byte `column % 4` of register n of lane `4 * row + column / 4`.
+        for count in [1, 2, 4] {
+            let list = registers(count);
+            let load =
+                format!("ldmatrix.sync.aligned.m8n16.x{count}.shared.b8x16.{source} {{{list}}}, [row];");
+            let (_, words) = run(row, &load, &shared, &[0; 128]);
+            for (at, element) in elements.iter().enumerate().take(128 * count) {
+                let (matrix, row, column) = (at / 128, at / 16 % 8, at % 16);
+                let lane = 4 * row + column / 4;
+                let byte = words[4 * lane + matrix] >> (8 * (column % 4)) & 0xFF;
+                assert_eq!(byte, *element, "{source}, x{count}: matrix {matrix}, ({row}, {column})");
+            }
+        }
+        // Transposed, they lie as bytes do.
+        for count in [1, 2] {
+            let list = registers(2 * count);
+            let load = |types: &str| {
+                format!("ldmatrix.sync.aligned.m16n16.x{count}.trans.shared.{types} {{{list}}}, [row];")
+            };
+            let bytes: Vec<u8> = elements.iter().map(|element| *element as u8).collect();
+            let (_, expected) = run(row, &load("b8"), &bytes, &[0; 128]);
+            let (_, words) = run(row, &load(&format!("b8x16.{source}")), &shared, &[0; 128]);
+            assert_eq!(words, expected, "{source}, x{count}");
+        }
+    }
+}
+
+#[test]
+fn signed_elements_of_four_bits_are_expanded_to_bytes() {
+    // Rows of eight bytes.
+    let row = "shl.b32 t, lane, 3; add.u32 row, row, t;";
+    let elements: Vec<u32> = (0..512_u32).map(|at| (at * 5 + at / 16 * 3 + at / 128) % 16).collect();
+    let shared = narrow_rows(&elements, 4, 8);
+    for count in [1, 2, 4] {
+        let list = registers(count);
+        let load = format!("ldmatrix.sync.aligned.m8n16.x{count}.shared::cta.s8.s4 {{{list}}}, [row];");
+        let text = kernel(row, &load).replace(".version 9.0", ".version 9.4");
+        let mut data = shared.clone();
+        data.resize(1024, 0);
+        let output = left(&text, vec![buffer(data)], 32);
+        assert!(output.unknown.is_empty());
+        for (at, element) in elements.iter().enumerate().take(128 * count) {
+            let (matrix, row, column) = (at / 128, at / 16 % 8, at % 16);
+            let lane = 4 * row + column / 4;
+            let value = if *element < 8 { *element } else { 0xF0 | element };
+            let byte = output.bytes[512 + 16 * lane + 4 * matrix + column % 4];
+            assert_eq!(u32::from(byte), value, "x{count}: matrix {matrix}, ({row}, {column})");
+        }
+    }
+}
+
 #[test]
 fn bytes_go_where_cutlass_has_them() {
     let shared: Vec<u8> = (0..512_usize).map(|at| (at * 167 + at / 256 * 59) as u8).collect();

@@ -399,3 +399,27 @@ fn calls_of_different_functions_through_an_address() {
         assert_eq!(report.verdict, Verdict::Clean, "{:?} {:?}", report.diagnostics, report.reasons);
     }
 }
+
+#[test]
+fn memory_of_several_devices_is_named() {
+    for instruction in [
+        "multimem.ld_reduce.relaxed.gpu.global.add.f32 f, [p];",
+        "multimem.ld_reduce.weak.global.add.v4.f32 {f, f, f, f}, [p];",
+        "multimem.st.relaxed.sys.global.f32 [p], f;",
+        "multimem.red.release.gpu.global.add.u32 [p], n;",
+        "multimem.red.relaxed.gpu.global.add.v2.f16x2 [p], {n, n};",
+        "multimem.cp.async.bulk.global.shared::cta.bulk_group [p], [tile], 16;",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [p], [tile], 16;",
+    ] {
+        let text = format!(
+            ".version 9.1\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 m)\n.reqntid 1\n{{\n\
+             .reg .b64 p; .reg .b32 n; .reg .f32 f; .shared .align 16 .b8 tile[16];\n\
+             ld.param.b64 p, [m]; mov.b32 n, 0; mov.f32 f, 0f00000000;\n{instruction}\nret;\n}}\n"
+        );
+        let report = launched(&text, vec![buffer(vec![0; 64])], 1);
+        assert_eq!(report.verdict, Verdict::Incomplete, "{instruction}");
+        let reason = &report.reasons[0];
+        assert!(reason.text.contains(instruction.split(' ').next().unwrap()), "{}", reason.text);
+        assert!(reason.help.as_deref().is_some_and(|help| help.contains("several devices")), "{instruction}");
+    }
+}

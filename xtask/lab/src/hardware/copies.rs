@@ -146,6 +146,75 @@ pub(crate) fn cases() -> String {
             &rest("0,3,2,1,0", "2,0,1"),
         );
     }
+    text.push_str(&interleaved());
+    text
+}
+
+/// Boxes of tensors with interleaved channels: the dimensions are W, H and D, slices of channels, images.
+fn interleaved() -> String {
+    let mut text = String::new();
+    for (interleave, swizzles, strides) in [
+        (
+            "16B",
+            &["none", "32B", "64B", "128B"][..],
+            ["1024,16384", "640,8192,65536", "256,2048,16384,65536"],
+        ),
+        ("32B", &["32B"][..], ["1024,8192", "1024,8192,65536", "512,4096,16384,65536"]),
+    ] {
+        let mut case = |of: &str, sizes: &str, fields: &str, steps: Option<&str>, rest: &str| {
+            let rank = sizes.split(',').count();
+            let steps = steps.map_or_else(|| vec!["1"; rank].join(","), ToOwned::to_owned);
+            let strides = strides[rank - 3];
+            let _ = writeln!(
+                text,
+                "{of} | sizes {sizes} | strides {strides} | {fields} | steps {steps} | {rest} | interleave {interleave}"
+            );
+        };
+        for swizzle in swizzles {
+            let rest = |at: &str| format!("swizzle {swizzle} | fill zero | at {at} | to 0");
+            case("tile u16", "30,6,4", "box 8,8,2", None, &rest("5,1,1"));
+            case("tile u32", "30,7,6,2", "box 4,3,4,2", None, &rest("5,1,2,0"));
+            case("tile u64", "30,7,6,2", "box 2,3,2,2", None, &rest("27,-1,1,1"));
+            case("tile u8", "14,7,4,4,2", "box 16,2,2,16,1", None, &rest("-3,1,1,2,1"));
+            case(
+                "im2col f16",
+                "30,7,6,2",
+                "corners 0,0;-2,-2 | box 8,24",
+                None,
+                &rest("26,1,2,0 | offsets 1,1"),
+            );
+            case(
+                "im2col u16",
+                "30,7,6,2",
+                "corners -1,-1;1,1 | box 32,40",
+                None,
+                &rest("-1,6,1,0 | offsets 0,0"),
+            );
+        }
+        // The slices are out of bounds, and steps.
+        for at in ["5,5,1", "5,6,1", "5,-1,1"] {
+            let rest = format!("swizzle 32B | fill nan | at {at} | to 0");
+            case("tile f16", "30,6,4", "box 8,8,1", None, &rest);
+        }
+        let rest = |at: &str| format!("swizzle 32B | fill zero | at {at}");
+        case("tile u16", "30,7,6,2", "box 16,4,8,1", Some("2,3,4,1"), &rest("1,0,1,0 | to 0"));
+        case(
+            "im2col u16",
+            "14,7,4,4,2",
+            "corners -1,-1,-1;-1,-1,-1 | box 8,24",
+            None,
+            &rest("4,2,1,1,0 | offsets 2,0,1 | to 0"),
+        );
+        case("im2col u16", "30,5,2", "corners -1;-1 | box 8,24", None, &rest("9,1,0 | offsets 2 | to 0"));
+        case(
+            "im2col u16",
+            "30,7,6,2",
+            "corners 0,0;0,0 | box 8,20",
+            Some("2,3,1,1"),
+            &rest("1,0,1,0 | offsets 0,0 | to 0"),
+        );
+        case("tile u16", "30,6,4", "box 8,8,2", None, &rest("1,1,1 | to 256"));
+    }
     text
 }
 

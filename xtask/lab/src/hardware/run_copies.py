@@ -12,6 +12,7 @@ import sys
 from run import check, cuda
 
 TYPES = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "u64": (4, 8), "f16": (6, 2), "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2)}
+INTERLEAVES = ["none", "16B", "32B"]
 SWIZZLES = ["none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B", "128B_ATOM_64B"]
 BYTES = 1 << 20
 SIZE = 1 << 14
@@ -58,6 +59,10 @@ def numbers(text):
     return [] if text == "-" else [int(word) for word in text.split(",")]
 
 
+def interleave(case):
+    return INTERLEAVES.index(case.get("interleave", "none"))
+
+
 def encode(kind, ty, case, base):
     number, _ = TYPES[ty]
     sizes, strides, box = numbers(case["sizes"]), numbers(case["strides"]), numbers(case["box"])
@@ -70,7 +75,7 @@ def encode(kind, ty, case, base):
         array(ctypes.c_uint64, sizes), array(ctypes.c_uint64, strides or [0]),
     ]
     rest = [
-        array(ctypes.c_uint32, numbers(case["steps"])), ctypes.c_int(0),
+        array(ctypes.c_uint32, numbers(case["steps"])), ctypes.c_int(interleave(case)),
         ctypes.c_int(SWIZZLES.index(case["swizzle"])), ctypes.c_int(0), ctypes.c_int(int(case["fill"] == "nan")),
     ]
     if kind == "tile":
@@ -86,6 +91,14 @@ def encode(kind, ty, case, base):
 
 def expected(kind, ty, case):
     box, steps = numbers(case["box"]), numbers(case["steps"])
+    if interleave(case):
+        # Units of 16 or 32 bytes; along the dimension of the slices of channels, one is taken.
+        count = 16 * interleave(case)
+        if kind == "im2col":
+            return count * box[1]
+        for index, size in enumerate(box):
+            count *= 1 if index == len(box) - 2 else -(-size // steps[index])
+        return count
     count = TYPES[ty][1]
     for index, size in enumerate(box):
         count *= -(-size // steps[index]) if index and kind == "tile" else size
