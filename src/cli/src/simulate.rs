@@ -37,8 +37,17 @@ use progress::watch;
 pub(crate) use recorded::{kernel_of, read, recorded};
 use recorded::{launched, module};
 
-/// Writes the results of a run to the files that a launch file names.
-fn written(run: &Run, directory: &Path) -> Result<Vec<Written>, SimulateError> {
+/// What became of a kernel.
+struct Ran {
+    report: KernelReport,
+    written: Vec<Written>,
+    explained: Option<Explained>,
+    /// Why a result could not be written.
+    lost: Option<SimulateError>,
+}
+
+/// Writes the results of a run to the files that a launch file names, as far as that can be.
+fn written(run: &Run, directory: &Path) -> (Vec<Written>, Option<SimulateError>) {
     let write = |name: &str, bytes: Vec<u8>| {
         fs::write(directory.join(name), bytes)
             .map_err(|error| SimulateError::Unwritable { path: name.to_owned(), error })
@@ -47,13 +56,15 @@ fn written(run: &Run, directory: &Path) -> Result<Vec<Written>, SimulateError> {
     for out in run.outs() {
         let is_it = |it: &&Output| (it.argument, it.field) == (out.argument, out.field);
         let Some(output) = run.report.outputs.iter().find(is_it) else { continue };
-        write(&out.name, out.contents(output))?;
-        if !output.unknown.is_empty() {
-            write(&out.mask_name(), out.mask(output))?;
+        let mask = (!output.unknown.is_empty()).then(|| (out.mask_name(), out.mask(output)));
+        for (name, bytes) in std::iter::once((out.name.clone(), out.contents(output))).chain(mask) {
+            if let Err(error) = write(&name, bytes) {
+                return (written, Some(error));
+            }
         }
         written.push(Written::new(out, output));
     }
-    Ok(written)
+    (written, None)
 }
 
 /// What standard input is called.
@@ -273,7 +284,7 @@ impl Simulate {
             let progress = Progress::default();
             let start = Instant::now();
             let run = || self.simulate(&kernel, file.as_ref(), &options.rules, &progress);
-            let (report, written, explained) = match watch(kernel.symbol(), &progress, run) {
+            let Ran { report, written, explained, lost } = match watch(kernel.symbol(), &progress, run) {
                 Ok(ran) => ran,
                 Err(SimulateError::Launch(error)) if are_several || names.len() > 1 => {
                     let (path, kernel) = (path.clone(), kernel.name());
@@ -282,6 +293,8 @@ impl Simulate {
                 }
                 Err(error) => return Err(error.into()),
             };
+            // What was found is shown all the same.
+            errors.extend(lost.map(miette::Report::from));
             let seconds = start.elapsed().as_secs_f64();
             kernels.push(Simulated { explained, ..Simulated::new(report, written, seconds) });
         }
@@ -366,7 +379,7 @@ impl Simulate {
         file: Option<&LaunchText>,
         rules: &RuleSettings,
         progress: &Progress,
-    ) -> Result<(KernelReport, Vec<Written>, Option<Explained>), SimulateError> {
+    ) -> Result<Ran, SimulateError> {
         let options = self.options(rules);
         let numbered;
         let text = match (file, self.launch_number) {
@@ -379,7 +392,8 @@ impl Simulate {
             }
             (None, None) => {
                 let report = kernel.assume(&self.config()?, &options, progress);
-                return Ok((report.map_err(SimulateError::Launch)?, Vec::new(), None));
+                let report = report.map_err(SimulateError::Launch)?;
+                return Ok(Ran { report, written: Vec::new(), explained: None, lost: None });
             }
         };
         let launch = launched(kernel, text)?;
@@ -387,13 +401,13 @@ impl Simulate {
         let element = self.explain.as_deref();
         element.map_or(Ok(()), |element| launch.find(element)).map_err(SimulateError::Unexplained)?;
         let run = launch.run(&options, progress).map_err(SimulateError::Launch)?;
-        let written = written(&run, &text.directory())?;
+        let (written, lost) = written(&run, &text.directory());
         let explain = |element: &str| {
             let (value, is_kept) = (run.value(element)?, run.keeps(element)?);
             Ok(Explained { element: element.to_owned(), value, is_kept, origin: run.explain(element)? })
         };
         let explained = element.map(explain).transpose().map_err(SimulateError::Unexplained)?;
-        Ok((run.report, written, explained))
+        Ok(Ran { report: run.report, written, explained, lost })
     }
 
     /// The shape that options give to an assumed launch.

@@ -182,7 +182,15 @@ impl Run {
     /// # Errors
     /// When there is no such cluster.
     pub fn states(&self, cluster: u32, until: Option<u32>) -> Result<Vec<CtaState>, LaunchError> {
-        let kernel = self.kernel.lowered.kernel(&self.module.inner.unit);
+        let unit = &self.module.inner.unit;
+        if let Some(line) = until {
+            let is_there = |at: u32| unit.source.position(at).line == line;
+            if !unit.module.instructions.iter().any(|it| is_there(it.opcode.start)) {
+                let message = format!("line {line} of `{}` has no instruction", unit.source.name());
+                return Err(LaunchError::Shape { key: Some("until"), message, help: None });
+            }
+        }
+        let kernel = self.kernel.lowered.kernel(unit);
         let settings = Settings { keeps: Keeps::State, until, checks: Checks::None, ..self.settings };
         let report = kernel.simulate_clusters(&self.launch, &settings, cluster..cluster.saturating_add(1));
         Ok(report.map_err(LaunchError::from)?.states)

@@ -284,6 +284,8 @@ pub enum Form {
     List,
     /// A name.
     Name,
+    /// `_`
+    Sink,
 }
 
 /// Whether an operand is there.

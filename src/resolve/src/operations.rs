@@ -537,7 +537,7 @@ impl Opcode {
 
     fn find_fit(&self) -> Fit {
         let takes_values = |slot: &&OperandSlot| match slot.form {
-            Form::Address | Form::List | Form::Name | Form::Elements(_) => false,
+            Form::Address | Form::List | Form::Name | Form::Elements(_) | Form::Sink => false,
             Form::Vector
             | Form::Packed
             | Form::Fragment
@@ -716,13 +716,14 @@ impl Opcode {
 #[inline]
 pub fn looks_like(slot: &OperandSlot, operand: &Operand) -> bool {
     if operand.is_name() {
-        return !matches!(slot.form, Form::Address | Form::List);
+        return !matches!(slot.form, Form::Address | Form::List | Form::Sink);
     }
     match slot.form {
         // `array[2]` is an address without the outer brackets.
         Form::Address => matches!(operand.kind(), OperandKind::Address(_) | OperandKind::Element(_)),
         Form::List => matches!(operand.kind(), OperandKind::List(_)),
         Form::Name => operand.kind() == OperandKind::Name,
+        Form::Sink => operand.kind() == OperandKind::Sink,
         Form::Elements(_) => matches!(operand.kind(), OperandKind::Vector(_) | OperandKind::Name),
         // A declared vector is a name, too.
         Form::Vector | Form::Packed | Form::Fragment => is_value(operand),

@@ -22,6 +22,7 @@ use super::provenance::Trace;
 use super::report::{add_note, verdict};
 use super::run::{Run, clusters, unread_result};
 use super::{Checks, Keeps, Kernel, KernelReport, Progress, Reason, Schedule, Settings, Verdict};
+use crate::words::plural;
 
 /// What a grid may execute, in budgets of a cluster.
 const CLUSTERS: u64 = 16;
@@ -69,7 +70,7 @@ impl Kernel<'_> {
     ) -> Result<KernelReport, LaunchError> {
         let count = clusters(launch);
         if range.is_empty() || u64::from(range.end) > count {
-            return Err(LaunchError(format!("the grid has {count} clusters")));
+            return Err(LaunchError(format!("the grid has {}", plural(count as usize, "cluster"))));
         }
         if let Some(assumption) = launch.assumes.map(crate::assumed::Assumption::said) {
             let settings = Settings { cluster_index: range.start, ..*settings };
@@ -339,7 +340,10 @@ impl<'k, 'u> Grid<'k, 'u> {
                         self.waiting[at].machine.go_on_alone();
                         Next::Waiting(at)
                     }
-                    None => Next::Hang,
+                    None => match self.waiting.iter_mut().position(|it| it.machine.go_on_apart()) {
+                        Some(at) => Next::Waiting(at),
+                        None => Next::Hang,
+                    },
                 },
             }),
         }

@@ -761,6 +761,9 @@ impl<'p> Machine<'p> {
             if self.is_one_of_several && self.waits_in_global_memory().is_some() {
                 return Ok(Advance::Waits);
             }
+            if self.go_on_apart() {
+                continue;
+            }
             if self.others_write() {
                 continue;
             }

@@ -42,9 +42,9 @@ pub struct Word {
 /// What a word of a parameter is used as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordKind {
-    /// An address of memory.
+    /// An address: memory is accessed there.
     Address,
-    /// Anything else.
+    /// Anything else, as far as the kernel's code says.
     Number,
 }
 
@@ -52,7 +52,10 @@ pub enum WordKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) bytes: u32,
+    /// Whether it may be an address, as nothing says that it is a number.
     pub(crate) is_pointer: bool,
+    /// Whether memory is accessed there.
+    pub(crate) is_address: bool,
 }
 
 impl Kernel<'_> {
@@ -64,7 +67,7 @@ impl Kernel<'_> {
             let words = own.map(|(at, field)| Word {
                 offset: at - it.offset,
                 bytes: field.bytes,
-                kind: if field.is_pointer { WordKind::Address } else { WordKind::Number },
+                kind: if field.is_address { WordKind::Address } else { WordKind::Number },
             });
             ParameterInfo {
                 name: it.name.clone(),
@@ -94,7 +97,8 @@ impl Kernel<'_> {
                 let at = start + u64::from(index) * u64::from(access.bytes);
                 let Ok(at) = u32::try_from(at) else { continue };
                 let is_pointer = access.bytes == 8 && access.pointers >> index.min(31) & 1 != 0;
-                let field = Field { bytes: access.bytes.into(), is_pointer };
+                let is_address = access.bytes == 8 && access.addresses >> index.min(31) & 1 != 0;
+                let field = Field { bytes: access.bytes.into(), is_pointer, is_address };
                 // The first load says what it is.
                 fields.entry(at).or_insert(field);
             }

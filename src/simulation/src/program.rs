@@ -11,6 +11,7 @@ use crate::isa::mma_fragments;
 use crate::isa::sparsity::{Granularity, Indices};
 use crate::isa::vocabulary::{CpShape, Kind, LdShape, Num, ScaleVectorSize, WarpMulticast};
 use crate::source::Span;
+use smallvec::SmallVec;
 use std::mem::{Discriminant, discriminant};
 
 mod arguments;
@@ -113,6 +114,37 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether threads may write to memory from a step on before they come to a barrier, as far as that is near.
+    pub(crate) fn writes_before_barrier(&self, step: u32) -> bool {
+        /// More steps are not looked at.
+        const NEAR: usize = 64;
+        let mut open: SmallVec<[u32; 8]> = SmallVec::from_slice(&[step]);
+        let mut seen: SmallVec<[u32; NEAR]> = SmallVec::new();
+        while let Some(at) = open.pop() {
+            if seen.len() == NEAR || seen.contains(&at) {
+                continue;
+            }
+            seen.push(at);
+            let Some(step) = self.steps.get(at as usize) else { continue };
+            match &step.action {
+                Action::Store(_) | Action::Atomic(_) => return true,
+                Action::Barrier { .. }
+                | Action::WarpBarrier { .. }
+                | Action::ClusterArrive { .. }
+                | Action::ClusterWait { .. }
+                | Action::Return
+                | Action::Exit
+                | Action::Trap => {}
+                Action::Branch { target, .. } => {
+                    open.push(*target);
+                    open.extend(step.guard.is_some().then_some(at + 1));
+                }
+                _ => open.push(at + 1),
+            }
+        }
+        false
+    }
+
     /// Whether it looks for the workspace of a cooperative launch.
     pub(crate) fn uses_workspace(&self) -> bool {
         self.fixed.iter().any(|fixed| matches!(fixed, Fixed::Workspace(_)))
@@ -653,6 +685,8 @@ pub(crate) struct Access {
     pub(crate) strength: Option<Strength>,
     /// Which of the registers that are loaded hold addresses, as far as can be seen.
     pub(crate) pointers: u32,
+    /// Of these, those at which memory is accessed.
+    pub(crate) addresses: u32,
 }
 
 /// How what is not weak orders threads (PTX ISA, "Memory Consistency Model").

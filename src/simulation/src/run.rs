@@ -17,6 +17,7 @@ use super::tensor_map::TensorMap;
 use super::{Checks, Keeps, Kernel, KernelReport, Output, Reason, Settings, Verdict};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::findings::Finding;
+use crate::words::plural;
 
 /// What became of one run, and what it shows about the launch.
 pub(super) struct Run {
@@ -81,7 +82,7 @@ impl Kernel<'_> {
     ) -> Result<Run, LaunchError> {
         let clusters = clusters(launch);
         if u64::from(settings.cluster_index) >= clusters {
-            return Err(LaunchError(format!("the grid has {clusters} clusters")));
+            return Err(LaunchError(format!("the grid has {}", plural(clusters as usize, "cluster"))));
         }
         let shape = self.shape(launch, settings.cluster_index, assumes.is_some())?;
         if let Some(report) = self.too_large(launch, &shape) {

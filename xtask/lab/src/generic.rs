@@ -448,6 +448,7 @@ fn operand(opcode: &Opcode, slot: &OperandSlot, position: usize, random: &mut fa
             _ => "L".to_owned(),
         },
         Form::Predicate => ["p3", "!p3"][random.usize(..2)].to_owned(),
+        Form::Sink => "_".to_owned(),
         Form::Immediate => {
             if slot.name == "membermask" {
                 return "0xFFFFFFFF".to_owned();

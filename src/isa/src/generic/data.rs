@@ -12,8 +12,11 @@ rows! { "Data Movement and Conversion Instructions";
          constraints: constraints![
             (Type: B128) since(8, 3);
         ]}
-    MovVector "mov" [(Vector: V2 V4) (Type: B32 U32 S32 F32)]
-        (d(T1).form(Form::Vector), a(T1).form(Form::Packed).specials()) {title: Some("mov")}
+    MovVector "mov" [(Vector: V2 V4) (Type: B16 B32 B64 U16 U32 U64 S16 S32 S64 F32 F64)]
+        (d(T1).form(Form::Vector), a(T1).form(Form::Packed).specials())
+        {title: Some("mov"), constraints: constraints![
+            (Vector: V4) excludes(Type: B64 U64 S64 F64);
+        ]}
     Shfl "shfl" [(ShuffleMode: Up Down Bfly Idx) (Type: B32)]
         (d(T1).pair(Pair::Optional), a(T1), b(ANY32), c(ANY32))
         {computes: Computation::Shuffle, lanes: Lanes::Exchanged, constraints: constraints![

@@ -24,7 +24,11 @@ const fn barrier() -> OperandSlot {
     a(B32).from(0, 15)
 }
 
-const STATE: OperandSlot = dst("state", B64).form(Form::Register).sinks();
+const NO_COMPLETE: &[Modifier] = &[Modifier::Flag(Flag::NoComplete)];
+const OF_CLUSTER: &[Modifier] = &[Modifier::Space(Space::SharedCluster)];
+const STATE: OperandSlot = dst("state", B64).form(Form::Register).sinks().unless(OF_CLUSTER);
+/// The state of an mbarrier of another CTA is not returned.
+const NO_STATE: OperandSlot = dst("_", B64).form(Form::Sink).sinks().when(OF_CLUSTER);
 
 rows! { "Parallel Synchronization and Communication Instructions";
     BarrierSync "barrier.sync" "barrier.cta.sync" "bar.sync" "bar.cta.sync" [{Flag: Aligned}]
@@ -335,8 +339,9 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Flag: ExpectTx} {Flag: NoComplete} {Semantics: Release Relaxed} {Scope: Cta Cluster}
             {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
-        (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
-         src("count", B32).from(1, i64::MAX).optional(), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
+        (STATE, NO_STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
+         src("count", B32).from(1, i64::MAX).optional_unless(NO_COMPLETE),
+         src("count", B32).from(1, i64::MAX).when(NO_COMPLETE), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierArrive, lanes: Lanes::Differ,
          constraints: constraints![
             leads(Flag: ExpectTx);
@@ -365,8 +370,9 @@ rows! { "Parallel Synchronization and Communication Instructions";
             {Flag: ExpectTx} {Flag: NoComplete} {Semantics: Release Relaxed} {Scope: Cta Cluster}
             {Space: Shared SharedCta SharedCluster} {Multicast: Mask32} (Type: B64)
         ]
-        (STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
-         src("count", B32).from(1, i64::MAX).optional(), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
+        (STATE, NO_STATE, mbarrier(), src("txCount", B32).when(EXPECTS),
+         src("count", B32).from(1, i64::MAX).optional_unless(NO_COMPLETE),
+         src("count", B32).from(1, i64::MAX).when(NO_COMPLETE), src("ctaMask", B32).from(0, 0xFFFF_FFFF).when(MASKED))
         {synchronization: Synchronization::MbarrierArrive, lanes: Lanes::Differ,
          constraints: constraints![
             leads(Flag: ExpectTx);

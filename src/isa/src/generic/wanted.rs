@@ -390,7 +390,7 @@ impl Wanted {
             Form::Register | Form::Value | Form::Predicate => {
                 Self { alone, within: alone, numbers, ty, spaces, ..Self::ANYTHING }
             }
-            Form::Address | Form::List | Form::Name => Self::ANYTHING,
+            Form::Address | Form::List | Form::Name | Form::Sink => Self::ANYTHING,
         }
     }
 

@@ -64,6 +64,10 @@ impl Launch {
                 })
             })
             .collect::<Result<_, Misfit>>()?;
+        if let Some(registers) = file.registers.filter(|count| !(1..=MOST_REGISTERS).contains(count)) {
+            let error = format!("threads have 1 to {MOST_REGISTERS} registers, not {registers}");
+            return Err(Misfit::new(error).at("registers"));
+        }
         Self {
             registers: file.registers,
             assume_zeros: file.assume_zeros,
@@ -82,6 +86,9 @@ impl Launch {
     }
 }
 
+/// Registers of a thread, as `setmaxnreg` counts them.
+const MOST_REGISTERS: u32 = 256;
+
 /// What is read of files while arguments are, and which files are written.
 pub(super) struct Reading<'r> {
     data: &'r mut dyn FnMut(&str) -> Result<Vec<u8>, LaunchError>,
@@ -98,10 +105,17 @@ impl Reading<'_> {
         given: &ArgumentFile,
     ) -> Result<(Option<Vec<u8>>, Option<Form>), Misfit> {
         let (data, form) = match (&given.data, given.fill) {
-            (Some(path), _) => {
+            (Some(_), Some(_)) => {
+                return Err(Misfit::new("`data` says what the buffer holds, and so does `fill`").at("fill"));
+            }
+            (Some(path), None) => {
                 let file = (self.data)(path).map_err(|error| Misfit::from(error).at("data"))?;
                 let (data, form) = array::read(file)
                     .map_err(|LaunchError(why)| Misfit::new(format!("`{path}`: {why}")).at("data"))?;
+                if let Some(bytes) = given.bytes.filter(|bytes| *bytes < data.len() as u64) {
+                    let error = format!("`{path}` has {} bytes, and the buffer has {bytes}", data.len());
+                    return Err(Misfit::new(error).at("bytes"));
+                }
                 (Some(data), form)
             }
             (None, Some(0)) => (Some(Vec::new()), None),

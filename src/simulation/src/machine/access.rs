@@ -609,7 +609,7 @@ impl Machine<'_> {
         if let (true, Some(fragments)) = (self.trace.is_some(), fragments) {
             self.trace_matrix(strand, store, (&operands, fragments), &starts);
         }
-        self.touch(strand, &shared, (store, !changed), None, strand.mask);
+        self.touch(strand, &shared, (store, store && !changed), None, strand.mask);
         if store {
             self.epoch += 1;
         } else if fragments.is_none() {

@@ -10,7 +10,7 @@ use crate::arithmetic::known_bits::{Known, KnownBits};
 use crate::arithmetic::{Arithmetic, Lanes};
 use crate::clock::{Agent, Clock};
 use crate::program::loops::SHORT;
-use crate::program::{Changing, Depends, NOWHERE, Operand, Slice, windows};
+use crate::program::{Action, Changing, Depends, NOWHERE, Operand, Slice, Step, windows};
 
 /// No join.
 pub(super) const NO_JOIN: u32 = u32::MAX;
@@ -572,6 +572,37 @@ impl Machine<'_> {
         false
     }
 
+    /// Lets threads go on that wait where their warp comes together again, where others of the warp poll memory: all threads
+    /// of a warp make progress, so that they may write what is waited for.
+    pub(crate) fn go_on_apart(&mut self) -> bool {
+        let polls = |strand: &Strand| strand.wait == Wait::Change;
+        let found = self.strands.iter().filter(|strand| polls(strand)).find_map(|strand| {
+            let joins = &self.warps[strand.warp as usize].joins;
+            let own = std::iter::successors(Some(strand.join), |at| {
+                joins.get(*at as usize).map(|join| join.parent)
+            });
+            let at = own.take_while(|at| *at != NO_JOIN).find(|at| joins[*at as usize].arrived != 0)?;
+            self.program.writes_before_barrier(joins[at as usize].step).then(|| (strand.clone(), at))
+        });
+        let Some((mut released, at)) = found else { return false };
+        let join = &mut self.warps[released.warp as usize].joins[at as usize];
+        released.mask = std::mem::take(&mut join.arrived);
+        join.mask &= !released.mask;
+        released.join = join.parent;
+        (released.wait, released.idle, released.asked) = (Wait::None, 0, (NOWHERE, 0));
+        let step = join.step;
+        if step == NOWHERE {
+            self.end_call(&mut released, at);
+        } else {
+            released.step = step;
+            self.unwind(&mut released, at);
+        }
+        if !self.meet(&mut released) {
+            self.strands.push(released);
+        }
+        true
+    }
+
     /// A join for threads that part.
     pub(super) fn new_join(&mut self, warp: u32, mask: u32, step: u32, parent: u32) -> u32 {
         let joins = &mut self.warps[warp as usize].joins;
@@ -602,7 +633,18 @@ impl Machine<'_> {
         strand.mask &= !taken;
         self.go(&mut other, step);
         self.go_behind(strand);
-        if !self.meet(&mut other) {
+        // Threads that only end do so before the others come to a barrier, which waits for those that are there.
+        for part in [&mut other, &mut *strand] {
+            let (mask, is_outermost) = (part.mask, part.frames.is_empty());
+            match self.program.steps.get(part.step as usize) {
+                Some(Step { guard: None, action: Action::Exit }) => self.end_threads(part, mask, true),
+                Some(Step { guard: None, action: Action::Return }) if is_outermost => {
+                    self.end_threads(part, mask, true);
+                }
+                _ => {}
+            }
+        }
+        if other.mask != 0 && !self.meet(&mut other) {
             self.fresh.push(other);
         }
     }

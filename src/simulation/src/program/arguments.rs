@@ -94,7 +94,7 @@ impl Operands<'_, '_> {
     ) -> Access {
         let registers = self.lowering.keep(registers);
         let bytes = ty.bits().unwrap_or(8).div_ceil(8).min(8) as u8;
-        Access { space, address, bytes, extend, registers, strength, pointers: 0 }
+        Access { space, address, bytes, extend, registers, strength, pointers: 0, addresses: 0 }
     }
 
     pub(super) fn call(&mut self) -> Result<Action, String> {

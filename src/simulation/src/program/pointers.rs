@@ -3,7 +3,8 @@
 //!
 //! A register whose value memory is accessed at holds an address; so does what it was moved from, and
 //! what else it was added to, unless that is multiplied, shifted or converted somewhere. What a descriptor
-//! of a matrix is made of are numbers. Where nothing says that a word is a number, it is an address.
+//! of a matrix is made of are numbers, and so is what is compared with the result of a multiply or a conversion. Where nothing
+//! says that a word is a number, it may be an address: an assumed launch gives it one.
 
 use std::ops::Range;
 
@@ -31,11 +32,15 @@ pub(super) fn mark(program: &mut Program, steps: Range<u32>, computed: &[(u32, O
             continue;
         }
         let registers = &program.operands[access.registers.range()];
-        let pointers = registers.iter().enumerate().take(32).fold(0, |all, (index, operand)| {
-            all | u32::from(register(*operand).is_some_and(|it| flow.is_pointer(it))) << index
-        });
+        let those = |is_so: &dyn Fn(u32) -> bool| {
+            registers.iter().enumerate().take(32).fold(0, |all, (index, operand)| {
+                all | u32::from(register(*operand).is_some_and(is_so)) << index
+            })
+        };
+        let pointers = those(&|it| flow.is_pointer(it));
+        let addresses = those(&|it| flow.addresses.contains(&it));
         if let Action::Load(access) = &mut program.steps[at as usize].action {
-            access.pointers = pointers;
+            (access.pointers, access.addresses) = (pointers, addresses);
         }
     }
 }
@@ -51,6 +56,10 @@ struct Flow {
     /// What addresses are added to, each perhaps an address.
     parts: FxHashSet<u32>,
     numbers: FxHashSet<u32>,
+    /// What is multiplied, shifted or converted.
+    computed: FxHashSet<u32>,
+    /// What is compared with what; nothing for a number in the text.
+    compared: Vec<(u32, Option<u32>)>,
     /// Descriptors of matrices, and what they are made of.
     descriptors: FxHashSet<u32>,
 }
@@ -128,6 +137,9 @@ impl Flow {
                         }
                     }
                     Operation::Mad => {
+                        if sources.get(2).and_then(|it| register(*it)).is_none() {
+                            self.computed.insert(destination);
+                        }
                         self.numbers.extend(sources.iter().take(2).filter_map(|it| register(*it)));
                         self.edges.push((
                             destination,
@@ -135,8 +147,25 @@ impl Flow {
                         ));
                     }
                     // An address is compared with zero, or with another.
-                    Operation::Setp => {}
-                    _ => self.numbers.extend(all()),
+                    Operation::Setp => {
+                        let is_number = |it: &Operand| {
+                            matches!(it, Operand::Constant(at)
+                            if program.constants[*at as usize].iter().any(|lane| *lane != 0))
+                        };
+                        let [one, other, ..] = sources else { return };
+                        for (one, other) in [(one, other), (other, one)] {
+                            let Some(one) = register(*one) else { continue };
+                            match register(*other) {
+                                Some(other) => self.compared.push((one, Some(other))),
+                                None if is_number(other) => self.compared.push((one, None)),
+                                None => {}
+                            }
+                        }
+                    }
+                    _ => {
+                        self.computed.insert(destination);
+                        self.numbers.extend(all());
+                    }
                 }
             }
             _ => {}
@@ -158,6 +187,23 @@ impl Flow {
                 }
             }
         }
+        // What is made of such numbers alone is one, too.
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for (destination, sources) in &self.edges {
+                let is_computed = |it: &u32| self.computed.contains(it) || it == destination;
+                let is_number = !sources.is_empty() && sources.iter().all(is_computed);
+                if is_number && sources.iter().any(|it| self.computed.contains(it)) {
+                    changes |= self.computed.insert(*destination);
+                }
+            }
+        }
+        for (one, other) in &self.compared {
+            if other.is_none_or(|other| self.computed.contains(&other)) {
+                self.numbers.insert(*one);
+            }
+        }
         let mut changes = true;
         while changes {
             changes = false;
@@ -177,10 +223,11 @@ impl Flow {
                         changes |= self.descriptors.insert(*source);
                     }
                 }
-                if let [source] = sources[..]
-                    && self.numbers.contains(destination)
-                {
-                    changes |= self.numbers.insert(source);
+                if self.numbers.contains(destination) {
+                    let mut left = sources.iter().filter(|it| !self.computed.contains(it));
+                    if let (Some(source), None) = (left.next(), left.next()) {
+                        changes |= self.numbers.insert(*source);
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! Ways that end in a trap do not count: they are not expected to be taken, and what all others go
 //! through is where a compiler makes the warp converge. Nor do those that end in `exit` where a function
-//! returns elsewhere: nobody waits for threads that have ended.
+//! returns elsewhere: nobody waits for threads that have ended. Nor do threads wait where all that is left is to end.
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -45,7 +45,13 @@ pub(super) fn join(program: &mut Program, blocks: &Blocks) {
             node = tree.immediate(table);
         }
         behind.extend(tables.into_iter().map(|table| (table, node)));
-        let join = node.and_then(|node| blocks.starts.get(node as usize).copied());
+        // Threads that have nothing left to do end, whatever the others do: `if (i >= n) return;` is a branch to the `ret` of
+        // all.
+        let ends = |step: &u32| {
+            let step = program.steps.get(*step as usize);
+            step.is_some_and(|it| it.guard.is_none() && matches!(it.action, Action::Return | Action::Exit))
+        };
+        let join = node.and_then(|node| blocks.starts.get(node as usize).copied()).filter(|it| !ends(it));
         let Some(step) = program.steps.get_mut(*last as usize) else { continue };
         if let Action::Branch { join: place, .. } | Action::IndexedBranch { join: place, .. } =
             &mut step.action

@@ -20,6 +20,7 @@ mod lanes;
 mod matrices;
 mod mma;
 mod mma_forms;
+mod progress;
 mod proxy_fences;
 mod racing_reads;
 mod reductions;

@@ -175,6 +175,7 @@ fn wanted(slot: &OperandSlot) -> &'static str {
         Form::Value => "a value",
         Form::Immediate => "a number",
         Form::Predicate => "a predicate",
+        Form::Sink => "`_`",
     }
 }
 

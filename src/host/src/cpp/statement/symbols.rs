@@ -35,7 +35,7 @@ pub(super) fn is_of_declaration(text: &str, place: u32, template: &[Piece]) -> b
     !matches!(name, "" | "if" | "while" | "for" | "switch" | "constexpr" | "else" | "do")
 }
 
-/// What stands in front of the comments at the end of a text.
+/// What stands in front of the comments and directives at the end of a text; after `#else`, in front of its `#if`.
 fn without_comments(text: &str) -> &str {
     /// No comments in front of a symbol are longer.
     const FAR: usize = 4096;
@@ -48,10 +48,33 @@ fn without_comments(text: &str) -> &str {
         let line = near.rfind('\n').map_or(0, |at| at + 1);
         let comment = match near.strip_suffix("*/") {
             Some(inside) => inside.rfind("/*"),
+            None if near[line..].trim_start().starts_with('#') => Some(before_directive(near, line)),
             None => near[line..].find("//").map(|at| line + at),
         };
         let Some(comment) = comment else { break };
         near = near[..comment].trim_end();
     }
     text[..from + near.len()].trim_end()
+}
+
+/// Where a directive begins whose line is the last of a text; of `#else` and `#elif`, where its `#if` does.
+fn before_directive(text: &str, line: usize) -> usize {
+    let word = |line: &str| {
+        let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
+        rest.map_or("", |rest| &rest[..rest.bytes().take_while(u8::is_ascii_alphabetic).count()]).to_owned()
+    };
+    if !word(&text[line..]).starts_with("el") {
+        return line;
+    }
+    let (mut start, mut open) = (line, 0_usize);
+    for before in text[..line].split_inclusive('\n').rev() {
+        start -= before.len();
+        match word(before).as_str() {
+            "endif" => open += 1,
+            "if" | "ifdef" | "ifndef" if open == 0 => return start,
+            "if" | "ifdef" | "ifndef" => open -= 1,
+            _ => {}
+        }
+    }
+    line
 }

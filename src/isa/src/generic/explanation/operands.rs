@@ -38,6 +38,7 @@ impl Row {
             (Role::Callee, _) => "a function, or a register with its address".to_owned(),
             (Role::Results | Role::Arguments, _) => "a list in parentheses".to_owned(),
             (Role::Prototype, _) => "a `.callprototype` or `.calltargets`".to_owned(),
+            (Role::Destination, Form::Sink) => "nothing: the result is left out".to_owned(),
             (Role::Destination, Form::Packed) => format!("a register or vector{ty}, written"),
             (Role::Destination, Form::Vector) if wanted.count.is_none() => format!("a register{ty}, written"),
             (Role::Destination, Form::Vector | Form::Fragment | Form::Elements(_)) => {
