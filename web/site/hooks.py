@@ -6,8 +6,14 @@ import logging
 import pathlib
 import posixpath
 import re
+import sys
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import ptx  # noqa: E402
+
+ptx.register()
 
 REPOSITORY = "https://github.com/ptx-tc/ptx-tc"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
