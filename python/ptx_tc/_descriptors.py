@@ -56,6 +56,8 @@ def _words(fields: dict[str, Any]) -> list[str]:
 
 
 def _decode(descriptor: str, word: int, options: list[str]) -> Descriptor:
+    if not 0 <= word < 2**64:
+        raise ValueError(f"a descriptor is a number of 0 to 2**64 - 1, not {word}")
     written = _core.output_of(["decode", descriptor, hex(word), "--format", "json", *options])
     document = json.loads(written)
     fields = tuple(

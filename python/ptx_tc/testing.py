@@ -112,7 +112,10 @@ def assert_matches(
     if operands is not None:
         if len(operands) != 2:
             raise ValueError("`operands` are two matrices, A (M x K) and B (K x N)")
-        allowed = tolerance(*operands, kind=kind).reshape(wanted.shape)
+        bound = tolerance(*operands, kind=kind)
+        if bound.size != wanted.size:
+            raise ValueError(f"a product of `operands` has the shape {bound.shape}, and the reference {wanted.shape}")
+        allowed = bound.reshape(wanted.shape)
     elif k is not None:
         products = PRODUCTS[kind]
         scale = float(np.sqrt(np.mean(np.square(wanted)))) if wanted.size else 0.0

@@ -49,6 +49,9 @@ def test_descriptors() -> None:
     assert not ptx_tc.decode_idesc(1, kind="f16").valid and ptx_tc.decode_idesc(1, kind="f16").problems
     smem = ptx_tc.encode_smem("bf16", "128x64", "k-major", swizzle="128B")
     assert ptx_tc.decode_smem(smem)["swizzle"] == "128b"
+    for word in (-1, 2**64):
+        with pytest.raises(ValueError, match="a number of 0 to 2"):
+            ptx_tc.decode_smem(word)
     with pytest.raises(ValueError, match="no field `d`"):
         ptx_tc.encode_idesc(kind="f16", d="f32")
     with pytest.raises(KeyError):

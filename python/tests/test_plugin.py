@@ -45,6 +45,14 @@ def test_broken(ptx_tc):
 def test_allowed(ptx_tc):
     assert ptx_tc.launch(config, kernel, np.zeros(8, np.uint32)).verdict == "findings"
 
+@pytest.mark.ptx_tc_allow("SIM5")
+def test_family(ptx_tc):
+    assert ptx_tc.launch(config, kernel, np.zeros(8, np.uint32)).verdict == "findings"
+
+@pytest.mark.ptx_tc_allow("out-of-range")
+def test_no_rule(ptx_tc):
+    pass
+
 def test_wrong(ptx_tc):
     out = np.zeros(32, np.uint32)
     ptx_tc.launch(config, kernel, out)
@@ -52,8 +60,9 @@ def test_wrong(ptx_tc):
 """
     )
     result = pytester.runpytest()
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=3, failed=2, errors=1)
     text = result.stdout.str()
+    assert "`ptx_tc_allow` takes codes of rules such as TC703 or SIM2, not 'out-of-range'" in text
     assert "SIM501" in text and "st.global.b32 [at], t;" in text
     # Not a traceback through the package.
     assert "_launch.py" not in text and "raise FindingsError" not in text
