@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy  # noqa: F401  # `pytester` runs tests in this process, which can load numpy once only.
 import pytest
 
 pytest_plugins = ["pytester"]
