@@ -208,6 +208,7 @@ pub(super) fn find_in(source: &Source, part: Span) -> Found {
             statement.machine = Machine::Gpu;
         }
     }
+    note_names(text, &mut found.statements);
     agree_on_clobbers(&mut found.statements);
     found.alike = macros.alike();
     found.steps = tokens.steps();
@@ -226,6 +227,37 @@ fn machine(guards: &Guards, functions: &Functions<'_>) -> Machine {
         Processor::Both | Processor::Unknown if guards.ask_for_gpu() => Machine::Gpu,
         Processor::Both | Processor::Unknown => Machine::Any,
     }
+}
+
+/// Notes which operands one reading of a statement names and another one does not.
+fn note_names(text: &str, statements: &mut [Statement]) {
+    let mut names: FxHashMap<u32, FxHashSet<&str>> = FxHashMap::default();
+    for statement in statements.iter() {
+        let pieces = statement.template.iter().filter_map(|piece| match piece {
+            Piece::Text { span, .. } => Some(&text[span.range()]),
+            Piece::Line(_) | Piece::Hole(_) => None,
+        });
+        names.entry(statement.keyword.start).or_default().extend(pieces.flat_map(named_in));
+    }
+    for statement in statements {
+        let Some(names) = names.get(&statement.keyword.start) else { continue };
+        for (index, operand) in statement.operands.iter_mut().enumerate() {
+            let name = operand.name.as_deref();
+            operand.is_named_otherwise =
+                names.contains(index.to_string().as_str()) || name.is_some_and(|name| names.contains(name));
+        }
+    }
+}
+
+/// The operands that a part of a template names, as `%1`, `%h1` and `%[name]`.
+fn named_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split('%').skip(1).map(|rest| {
+        if let Some(rest) = rest.strip_prefix('[') {
+            return rest.split(']').next().unwrap_or_default();
+        }
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]
+    })
 }
 
 /// What is added to a statement is added in each of its readings, and in all uses of the macro that has it:

@@ -108,6 +108,7 @@ impl Fragment {
 /// An operand of a fragment.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Binding {
     /// Where it is declared.
     pub span: Span,
@@ -120,6 +121,8 @@ pub struct Binding {
     /// Whether it is there for what the compiler makes of it, and not only for the template: it is
     /// read and written, or in the place of another.
     pub is_tied: bool,
+    /// Whether the template names it where the preprocessor decides otherwise.
+    pub is_named_otherwise: bool,
     /// Whether no comma separates it from the operand before it.
     pub lacks_comma: bool,
     /// The value of a register that is read, where that is a constant. The text does not say it, so that it is for what
@@ -410,6 +413,7 @@ impl<'s> Builder<'s> {
                 is_output: operand.is_output,
                 uses,
                 is_tied: operand.is_tied,
+                is_named_otherwise: operand.is_named_otherwise,
                 lacks_comma: operand.lacks_comma,
                 known: operand.known,
             });

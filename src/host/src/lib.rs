@@ -212,6 +212,7 @@ enum Piece {
 
 /// An operand of an `asm` statement.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Operand {
     /// All of it.
     span: Span,
@@ -222,6 +223,8 @@ struct Operand {
     /// Whether it is there for what the compiler makes of it, and not only for the template: it is
     /// read and written, or in the place of another.
     is_tied: bool,
+    /// Whether the template names it where the preprocessor decides otherwise.
+    is_named_otherwise: bool,
     /// Whether no comma separates it from the operand before it.
     lacks_comma: bool,
     /// What it is called in the template, where operands have names.
@@ -240,6 +243,7 @@ impl Operand {
             value,
             is_output,
             is_tied: false,
+            is_named_otherwise: false,
             lacks_comma: false,
             name: None,
             known: None,

@@ -30,7 +30,16 @@ const ORDINAL: &[Modifier] = &[
     Modifier::TensormapField(TensormapField::ElementStride),
 ];
 
-/// The values of fields that are one of a list.
+/// Fields that are one of a list.
+const CHOSEN: &[Modifier] = &[
+    Modifier::TensormapField(TensormapField::Elemtype),
+    Modifier::TensormapField(TensormapField::InterleaveLayout),
+    Modifier::TensormapField(TensormapField::SwizzleMode),
+    Modifier::TensormapField(TensormapField::SwizzleAtomicity),
+    Modifier::TensormapField(TensormapField::FillMode),
+];
+
+/// Their values.
 const CHOICES: &[(&[Modifier], Numbers)] = &[
     (&[Modifier::TensormapField(TensormapField::Elemtype)], Numbers::From(0, 15)),
     (&[Modifier::TensormapField(TensormapField::InterleaveLayout)], Numbers::From(0, 2)),
@@ -257,6 +266,8 @@ rows! { "Data Movement and Conversion Instructions";
             (LoadMode: TileGather4 Im2colW) (Space: SharedCta) from(100);
             (LoadMode: TileGather4 Im2colW) (Space: SharedCluster) on(TENSOR_TARGETS);
             (LoadMode: Im2colW128) on(TENSOR_TARGETS);
+            (LoadMode: TileGather4) needs(Geometry: D2);
+            (LoadMode: Im2colW Im2colW128) excludes(Geometry: D1 D2);
             (Multicast: Mask16) since(9, 4);
         ]}
     CpAsyncBulkTensorStore "cp.async.bulk.tensor" [
@@ -277,6 +288,7 @@ rows! { "Data Movement and Conversion Instructions";
             (LoadMode: Im2colNoOffsW) on(RUBIN);
             since(8, 0);
             from(90);
+            (LoadMode: TileScatter4) needs(Geometry: D2);
             (LoadMode: TileScatter4) since(8, 6);
             (LoadMode: TileScatter4) on(TENSOR_TARGETS);
         ]}
@@ -318,6 +330,8 @@ rows! { "Data Movement and Conversion Instructions";
             since(8, 0);
             from(90);
             (L2Eviction: EvictLast) since(9, 0);
+            (LoadMode: TileGather4) needs(Geometry: D2);
+            (LoadMode: Im2colW Im2colW128) excludes(Geometry: D1 D2);
             (LoadMode: TileGather4 Im2colW Im2colW128) since(8, 6);
             (LoadMode: TileGather4 Im2colW Im2colW128) on(TENSOR_TARGETS);
             (L2Eviction: EvictLast) on(RUBIN);
@@ -350,7 +364,8 @@ rows! { "Data Movement and Conversion Instructions";
                 InterleaveLayout SwizzleMode SwizzleAtomicity FillMode)
             {AllocationClass: Large Small Same} {Space: Global SharedCta} (Type: B1024) (Type: B32 B64)
         ]
-        (address("addr", Access::ReadWrite), immediate("ord", B32).from(0, 4).when(ORDINAL), src("new_val", T2).by_words(CHOICES)) {constraints: constraints![
+        (address("addr", Access::ReadWrite), immediate("ord", B32).from(0, 4).when(ORDINAL), src("new_val", T2).unless(CHOSEN),
+         immediate("new_val", T2).by_words(CHOICES).when(CHOSEN)) {constraints: constraints![
             (Type: B64) needs(TensormapField: GlobalAddress GlobalStride);
             (Type: B32) excludes(TensormapField: GlobalAddress GlobalStride);
             (AllocationClass: Large Small Same) needs(TensormapField: GlobalAddress);
@@ -370,7 +385,7 @@ rows! { "Data Movement and Conversion Instructions";
             (Space: Global) (Space: SharedCta) (ProxyKind: TensormapGeneric) (Semantics: Release)
             (Scope: Cta Cluster Gpu Sys) (Flag: Sync) (Flag: Aligned)
         ]
-        (address("dst", Access::Write), address("src", Access::Read).space(SOURCE), immediate("size", B32))
+        (address("dst", Access::Write), address("src", Access::Read).space(SOURCE), immediate("size", B32).these(&[128]))
         {synchronization: Synchronization::ProxyFence,
          constraints: constraints![
             since(8, 3);

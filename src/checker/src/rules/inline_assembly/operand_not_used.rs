@@ -27,7 +27,7 @@ rule! {
 fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
     for fragment in checker.unit.fragments.iter().filter(|fragment| fragment.is_complete) {
         for (index, operand) in fragment.operands.iter().enumerate() {
-            if operand.uses == 0 && !operand.is_tied {
+            if operand.uses == 0 && !operand.is_tied && !operand.is_named_otherwise {
                 findings.push(Diagnostic::new(
                     Code::OperandNotUsed,
                     operand.span,

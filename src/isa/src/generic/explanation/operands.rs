@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn operands_are_told_by_their_roles() {
         assert_eq!(
-            told("mbarrier.arrive", 0)[1..3],
+            told("mbarrier.arrive", 0)[2..4],
             [
                 "addr: the mbarrier; an address in shared memory, read and written",
                 "txCount: the number of bytes; a register or immediate of type `.b32`",
