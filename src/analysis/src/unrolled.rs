@@ -132,7 +132,7 @@ impl Loop {
         Some(Self { body, header, last, exit, branch, taken_goes_on })
     }
 
-    /// Whether an instruction is executed only in those iterations behind which the loop goes on.
+    /// Whether an instruction is executed only in iterations after which the loop goes on.
     fn is_behind_exit(&self, flow: &Flow<'_>, at: u32) -> bool {
         let cfg = flow.cfg();
         cfg.block_of(at).is_some_and(|block| block != self.exit && cfg.dominates(self.exit, block))

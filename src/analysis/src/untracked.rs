@@ -1,7 +1,7 @@
 //! Operations of the last iteration of a loop that no commit tracks.
 //!
-//! A commit tracks what its thread has issued before it. Where the commit of each iteration stands before what the
-//! iteration issues, that of the last iteration stays behind: nothing learns when it is complete.
+//! A commit tracks what its thread has issued before it. If the commit of each iteration comes before the operation, no
+//! commit follows the operation of the last iteration: no thread can know when it is complete.
 
 use std::collections::BTreeMap;
 

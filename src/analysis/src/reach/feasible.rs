@@ -664,7 +664,7 @@ mod tests {
         let next = "mov.u32 r3, 0; L: and.b32 r4, r3, 3; setp.ne.u32 p1, r4, 0; @p1 bra A; membar.gl; A: \
                     add.u32 r5, r3, 3; and.b32 r5, r5, 3; setp.ne.u32 p2, r5, {kill}; @p2 bra B; membar.cta; B: \
                     setp.ne.u32 p3, r4, 2; @p3 bra C; membar.sys; C: add.u32 r3, r3, 1; @p4 bra L;";
-        assert!(!possible(&next.replace("{kill}", "0")), "the iteration behind the first");
+        assert!(!possible(&next.replace("{kill}", "0")), "the iteration after the first");
         assert!(possible(&next.replace("{kill}", "2")), "the last one");
         // One that counts within its bounds.
         let ring = "mov.u32 r3, 0; L: setp.ne.u32 p1, r3, 0; @p1 bra A; membar.gl; A: setp.ne.u32 p2, r3, 1; \

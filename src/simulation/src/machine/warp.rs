@@ -584,23 +584,28 @@ impl Machine<'_> {
             let at = own.take_while(|at| *at != NO_JOIN).find(|at| joins[*at as usize].arrived != 0)?;
             self.program.writes_before_barrier(joins[at as usize].step).then(|| (strand.clone(), at))
         });
-        let Some((mut released, at)) = found else { return false };
-        let join = &mut self.warps[released.warp as usize].joins[at as usize];
-        released.mask = std::mem::take(&mut join.arrived);
-        join.mask &= !released.mask;
-        released.join = join.parent;
+        let Some((strand, at)) = found else { return false };
+        let released = self.release(&strand, at);
+        self.strands.extend(released);
+        true
+    }
+
+    /// Lets the threads that have come to a join go on from there, without the others; `strand` is one on the way to it.
+    /// Nothing if they meet others at once.
+    fn release(&mut self, strand: &Strand, at: u32) -> Option<Strand> {
+        let join = &mut self.warps[strand.warp as usize].joins[at as usize];
+        let (mask, step) = (std::mem::take(&mut join.arrived), join.step);
+        join.mask &= !mask;
+        let mut released = strand.clone();
+        (released.mask, released.join) = (mask, join.parent);
         (released.wait, released.idle, released.asked) = (Wait::None, 0, (NOWHERE, 0));
-        let step = join.step;
         if step == NOWHERE {
             self.end_call(&mut released, at);
         } else {
             released.step = step;
             self.unwind(&mut released, at);
         }
-        if !self.meet(&mut released) {
-            self.strands.push(released);
-        }
-        true
+        (!self.meet(&mut released)).then_some(released)
     }
 
     /// A join for threads that part.
@@ -659,23 +664,11 @@ impl Machine<'_> {
             let join = &mut self.warps[warp as usize].joins[at as usize];
             join.mask &= !leaving;
             join.arrived &= !leaving;
-            let (mask, arrived, step, parent) = (join.mask, join.arrived, join.step, join.parent);
+            let (mask, arrived, parent) = (join.mask, join.arrived, join.parent);
             // Those who go on in this strand come later.
             if mask != 0 && mask == arrived {
-                join.mask = 0;
-                let mut released = strand.clone();
-                released.mask = mask;
-                released.join = parent;
-                released.wait = Wait::None;
-                if step == NOWHERE {
-                    self.end_call(&mut released, at);
-                } else {
-                    released.step = step;
-                    self.unwind(&mut released, at);
-                }
-                if !self.meet(&mut released) {
-                    self.fresh.push(released);
-                }
+                let released = self.release(strand, at);
+                self.fresh.extend(released);
             }
             at = parent;
         }

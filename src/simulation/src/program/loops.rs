@@ -9,7 +9,7 @@ use super::NOWHERE;
 use super::reconvergence::Blocks;
 use crate::analysis::dominance::DominatorTree;
 
-/// Loops of no more steps are waits: nobody counts their iterations.
+/// Loops of no more steps are waits, whose iterations do not count.
 pub(crate) const SHORT: u32 = 6;
 
 /// The loops of all functions, each by the step at which its iterations begin.

@@ -270,6 +270,6 @@ fn before_last_round(flow: &Flow<'_>, group: CtaGroup, findings: &mut Findings<'
             "`tcgen05.commit` tracks the completion of `mma`, `cp` and `shift` before it \
              (PTX ISA, 9.7.16.6.2.1.1)",
         )
-        .help("put the `tcgen05.commit` behind the last operation of the iteration"),
+        .help("put the `tcgen05.commit` after the last operation of the iteration"),
     );
 }

@@ -220,35 +220,34 @@ fn check(checker: &Checker<'_>, findings: &mut Findings<'_>) {
             let first = flow.operation(pair.first).map_or("", Operation::name);
             let then = flow.operation(pair.then).map_or("", Operation::name);
             let branch = skipped.get(&(pair.from, pair.to));
-            let mut unwaited = flow.events().iter().filter(|event| {
-                let at = event.instruction;
-                let passes = |from, to, at: &[u32]| {
-                    Between { from, to, begins_again: false }.passes(flow.cfg(), &flow.facts.budget, at)
-                };
-                event.action == Action::Barrier && passes(pair.from, pair.to, &[at])
-            });
-            let unwaited = unwaited.next().filter(|_| branch.is_none()).map(|event| event.instruction);
+            let passes = |event: &&Event| {
+                let between = Between { from: pair.from, to: pair.to, begins_again: false };
+                between.passes(flow.cfg(), &flow.facts.budget, &[event.instruction])
+            };
+            let is_by_warp = by_warp.contains(&(pair.from, pair.to));
+            let mut barriers = flow.events().iter().filter(|event| event.action == Action::Barrier);
+            let barrier = if is_by_warp || branch.is_some() { None } else { barriers.find(passes) };
             let finding = Diagnostic::new(
                 Code::ResultReadEarly,
                 flow.span(pair.then),
                 format!("`tcgen05.{then}` can execute before the `tcgen05.{first}` is complete"),
-                if by_warp.contains(&(pair.from, pair.to)) {
+                if is_by_warp {
                     "a warp gets here that waits on no mbarrier before"
                 } else if branch.is_some() {
                     "one path to here waits on no mbarrier"
-                } else if unwaited.is_some() {
+                } else if barrier.is_some() {
                     "no wait on an mbarrier on any path to here"
                 } else {
                     "no wait on an mbarrier and no barrier on any path to here"
                 },
             )
             .label(flow.span(pair.first), "still under way");
-            let finding = match unwaited {
-                Some(barrier) if !by_warp.contains(&(pair.from, pair.to)) => finding.label(
-                    flow.unit.module.instructions[barrier as usize].opcode,
+            let finding = match barrier {
+                Some(barrier) => finding.label(
+                    flow.unit.module.instructions[barrier.instruction as usize].opcode,
                     "no thread has waited on an mbarrier before this barrier",
                 ),
-                _ => finding,
+                None => finding,
             };
             // For some numbers that a kernel is given there is a wait.
             let finding = match branch {
